@@ -98,13 +98,23 @@ pub trait ArtifactStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// A failure of the backend.
-    async fn put(&self, owner: &Owner, session: SessionId, artifact: NewArtifact) -> Result<ArtifactRecord, StoreError>;
+    async fn put(
+        &self,
+        owner: &Owner,
+        session: SessionId,
+        artifact: NewArtifact,
+    ) -> Result<ArtifactRecord, StoreError>;
 
     /// Gives an artifact's record.
     ///
     /// # Errors
     /// A failure of the backend.
-    async fn get(&self, owner: &Owner, session: SessionId, id: ArtifactId) -> Result<Option<ArtifactRecord>, StoreError>;
+    async fn get(
+        &self,
+        owner: &Owner,
+        session: SessionId,
+        id: ArtifactId,
+    ) -> Result<Option<ArtifactRecord>, StoreError>;
 
     /// Reads at most `length` bytes from `offset`.
     ///
@@ -123,7 +133,12 @@ pub trait ArtifactStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a cursor that is not this store's, or a failure of the backend.
-    async fn list(&self, owner: &Owner, session: SessionId, page: &PageRequest) -> Result<Page<ArtifactRecord>, StoreError>;
+    async fn list(
+        &self,
+        owner: &Owner,
+        session: SessionId,
+        page: &PageRequest,
+    ) -> Result<Page<ArtifactRecord>, StoreError>;
 
     /// Removes an artifact; says whether there was one.
     ///

@@ -34,4 +34,3 @@ pub fn truncate_to_micros(at: Timestamp) -> Timestamp {
 pub fn later(at: Timestamp, span: std::time::Duration) -> Timestamp {
     at.checked_add(span).map_or(Timestamp::MAX, truncate_to_micros)
 }
-

@@ -87,7 +87,10 @@ impl Embedding {
         // Numbers of unit length are left as they came, so that what was stored reads back equal.
         if length > 0.0 && (length - 1.0).abs() > 1e-6 {
             for value in &mut values {
-                #[expect(clippy::cast_possible_truncation, reason = "a quotient of finite f32 values by their length fits f32")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "a quotient of finite f32 values by their length fits f32"
+                )]
                 {
                     *value = (f64::from(*value) / length) as f32;
                 }
@@ -269,7 +272,8 @@ mod tests {
         // The bundled embedder's figures: 0.45 lies at cosine 0.449.
         let bundled = Calibration::Logistic { a: 21.4, b: -9.8 };
         assert!((bundled.score(0.449).get() - 0.45).abs() < 0.01);
-        let e5 = Calibration::Piecewise { points: vec![(0.74, 0.0), (0.81, 0.45), (0.86, 0.70), (0.92, 1.0)] };
+        let e5 =
+            Calibration::Piecewise { points: vec![(0.74, 0.0), (0.81, 0.45), (0.86, 0.70), (0.92, 1.0)] };
         for (cosine, score) in [(0.5, 0.0), (0.74, 0.0), (0.81, 0.45), (0.835, 0.575), (0.95, 1.0)] {
             assert!((e5.score(cosine).get() - score).abs() < 1e-4, "{cosine}");
         }

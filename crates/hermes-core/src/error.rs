@@ -125,7 +125,9 @@ pub enum StoreError {
         reason: String,
     },
     /// The database was written by a newer Hermes (B4): update this program; nothing was touched.
-    #[error("the {backend} database has schema {found}, this program knows up to {supported}: use a newer Hermes")]
+    #[error(
+        "the {backend} database has schema {found}, this program knows up to {supported}: use a newer Hermes"
+    )]
     NewerSchema {
         /// The backend.
         backend: &'static str,

@@ -7,13 +7,14 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
-    ApprovalRequest, Approver, ArtifactId, ArtifactRecord, ArtifactStore, CallContext, Candidate, ChatModel, ChatRequest,
-    ChatStream, Claim, ClaimRecord, ClaimTicket, Clock, ContextMetadata, CounterId, Decision, EmbedError, Embedder,
-    EmbedderId, EmbedderInfo, Embedding, EpisodicQuery, EpisodicStore, Expected, HolderId, IdempotencyKey, IdempotencyStore,
-    JsonText, Lease, LeaseStore, Limit, LogPage, LogQuery, MemoryFilter, MemoryId, MemoryRecord, Message, ModelError,
-    ModelInfo, NewArtifact, NewClaim, NewMessage, NewSession, NewState, Owner, Page, PageRequest, Purpose, SearchHit,
-    SearchQuery, SemanticQuery, SemanticStore, Seq, SessionId, SessionStore, SourceTools, StateEntry, StateKey, StateStore,
-    StoreError, StoredSession, Summarizer, SummaryRequest, TokenCounter, Tokens, Tool, ToolCall, ToolError, ToolHost,
+    ApprovalRequest, Approver, ArtifactId, ArtifactRecord, ArtifactStore, CallContext, Candidate, ChatModel,
+    ChatRequest, ChatStream, Claim, ClaimRecord, ClaimTicket, Clock, ContextMetadata, CounterId, Decision,
+    EmbedError, Embedder, EmbedderId, EmbedderInfo, Embedding, EpisodicQuery, EpisodicStore, Expected,
+    HolderId, IdempotencyKey, IdempotencyStore, JsonText, Lease, LeaseStore, Limit, LogPage, LogQuery,
+    MemoryFilter, MemoryId, MemoryRecord, Message, ModelError, ModelInfo, NewArtifact, NewClaim, NewMessage,
+    NewSession, NewState, Owner, Page, PageRequest, Purpose, SearchHit, SearchQuery, SemanticQuery,
+    SemanticStore, Seq, SessionId, SessionStore, SourceTools, StateEntry, StateKey, StateStore, StoreError,
+    StoredSession, Summarizer, SummaryRequest, TokenCounter, Tokens, Tool, ToolCall, ToolError, ToolHost,
     ToolOutcome, ToolOutput, ToolSource, ToolSpec, Version, WriteGuard,
 };
 

@@ -115,7 +115,8 @@ pub trait IdempotencyStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// A failure of the backend only: all else is a [`Claim`].
-    async fn claim(&self, owner: &Owner, key: &IdempotencyKey, claim: &NewClaim) -> Result<Claim, StoreError>;
+    async fn claim(&self, owner: &Owner, key: &IdempotencyKey, claim: &NewClaim)
+    -> Result<Claim, StoreError>;
 
     /// Records the outcome of an effect, to be kept until `retain_until`.
     ///

@@ -86,33 +86,33 @@ pub use clock::{Clock, SystemClock};
 pub use embed::{Calibration, Embedder, EmbedderInfo, Embedding, InvalidScore, Purpose, Score};
 pub use error::{BoxError, EmbedError, Entity, ModelError, StoreError};
 pub use id::{
-    ArtifactId, CallId, CounterId, EmbedderId, FencingToken, HolderId, IdempotencyKey, InvalidId, MemoryId, Owner, Seq,
-    SessionId, StepId, TenantId, UserId,
+    ArtifactId, CallId, CounterId, EmbedderId, FencingToken, HolderId, IdempotencyKey, InvalidId, MemoryId,
+    Owner, Seq, SessionId, StepId, TenantId, UserId,
 };
 pub use idempotency::{Claim, ClaimRecord, ClaimTicket, IdempotencyStore, NewClaim, Takeover};
 pub use json::JsonText;
 pub use lease::{Lease, LeaseStore};
 pub use memory::{
-    AttributeKey, Candidate, EpisodicQuery, EpisodicStore, Layer, MemoryFilter, MemoryKind, MemoryRecord, MemorySource,
-    MemoryStatus, Provenance, SemanticQuery, SemanticStore,
+    AttributeKey, Candidate, EpisodicQuery, EpisodicStore, Layer, MemoryFilter, MemoryKind, MemoryRecord,
+    MemorySource, MemoryStatus, Provenance, SemanticQuery, SemanticStore,
 };
 pub use message::{
-    Body, CallStarted, ContentPart, FileRef, FileSource, Filled, Kind, Message, NewMessage, ProviderMetadata, Role, ToolResult,
-    text_of,
+    Body, CallStarted, ContentPart, FileRef, FileSource, Filled, Kind, Message, NewMessage, ProviderMetadata,
+    Role, ToolResult, text_of,
 };
 pub use model::{
-    ChatEvent, ChatMessage, ChatModel, ChatModelExt, ChatReply, ChatRequest, ChatStream, FinishReason, GenerationOptions,
-    ModelInfo, Summarizer, SummaryRequest, SummarySubject, ToolChoice, Usage,
+    ChatEvent, ChatMessage, ChatModel, ChatModelExt, ChatReply, ChatRequest, ChatStream, FinishReason,
+    GenerationOptions, ModelInfo, Summarizer, SummaryRequest, SummarySubject, ToolChoice, Usage,
 };
 pub use page::{Cursor, Limit, Page, PageRequest};
 pub use session::{
-    ContextMetadata, ForkPoint, LogFilter, LogPage, LogQuery, NewSession, Order, SearchHit, SearchQuery, SessionRecord,
-    SessionState, SessionStore, StoredSession, Summary, SummaryOrigin, WriteGuard,
+    ContextMetadata, ForkPoint, LogFilter, LogPage, LogQuery, NewSession, Order, SearchHit, SearchQuery,
+    SessionRecord, SessionState, SessionStore, StoredSession, Summary, SummaryOrigin, WriteGuard,
 };
 pub use state::{Expected, NewState, StateEntry, StateKey, StateStore, Version};
 pub use token::{TokenCount, TokenCounter, Tokens};
 pub use tool::{
-    CallContext, CallReport, Effect, FailureKind, KeyRule, KeyScope, Outcome, Progress, ProgressSink, Replay, RetryPolicy,
-    SkippedTool, SourceTools, Tool, ToolCall, ToolError, ToolHost, ToolOrigin, ToolOutcome, ToolOutput, ToolSource, ToolSpec,
-    UnknownFields,
+    CallContext, CallReport, Effect, FailureKind, KeyRule, KeyScope, Outcome, Progress, ProgressSink, Replay,
+    RetryPolicy, SkippedTool, SourceTools, Tool, ToolCall, ToolError, ToolHost, ToolOrigin, ToolOutcome,
+    ToolOutput, ToolSource, ToolSpec, UnknownFields,
 };

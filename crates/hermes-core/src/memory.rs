@@ -177,8 +177,12 @@ impl MemoryFilter {
     pub fn matches(&self, record: &MemoryRecord) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&record.kind))
             && (self.statuses.is_empty() || self.statuses.contains(&record.status))
-            && self.updated_since.is_none_or(|since| record.updated >= since || self.ageless.contains(&record.kind))
-            && self.valid_at.is_none_or(|at| record.valid_from <= at && record.valid_until.is_none_or(|until| at < until))
+            && self
+                .updated_since
+                .is_none_or(|since| record.updated >= since || self.ageless.contains(&record.kind))
+            && self
+                .valid_at
+                .is_none_or(|at| record.valid_from <= at && record.valid_until.is_none_or(|until| at < until))
             && self.session.is_none_or(|session| record.provenance.iter().any(|p| p.session == session))
             && self.attribute.as_ref().is_none_or(|key| record.attribute.as_ref() == Some(key))
     }
@@ -260,7 +264,12 @@ pub trait EpisodicStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a cursor that is not this store's, or a failure of the backend.
-    async fn list(&self, owner: &Owner, filter: &MemoryFilter, page: &PageRequest) -> Result<Page<MemoryRecord>, StoreError>;
+    async fn list(
+        &self,
+        owner: &Owner,
+        filter: &MemoryFilter,
+        page: &PageRequest,
+    ) -> Result<Page<MemoryRecord>, StoreError>;
 
     /// Finds records by terms.
     ///
@@ -343,7 +352,11 @@ pub trait SemanticStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::VersionMismatch`], [`StoreError::Exists`], [`StoreError::Invalid`], or a failure of the backend.
-    async fn update(&self, record: &MemoryRecord, vector: Option<&Embedding>) -> Result<MemoryRecord, StoreError>;
+    async fn update(
+        &self,
+        record: &MemoryRecord,
+        vector: Option<&Embedding>,
+    ) -> Result<MemoryRecord, StoreError>;
 
     /// Gives a record.
     ///
@@ -355,7 +368,12 @@ pub trait SemanticStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a cursor that is not this store's, or a failure of the backend.
-    async fn list(&self, owner: &Owner, filter: &MemoryFilter, page: &PageRequest) -> Result<Page<MemoryRecord>, StoreError>;
+    async fn list(
+        &self,
+        owner: &Owner,
+        filter: &MemoryFilter,
+        page: &PageRequest,
+    ) -> Result<Page<MemoryRecord>, StoreError>;
 
     /// Finds records by vector and terms.
     ///

@@ -268,7 +268,14 @@ impl NewMessage {
     /// A message with this body and nothing else.
     #[must_use]
     pub fn new(body: Body) -> Self {
-        Self { body, sticky: false, step: None, tokens: None, provider: ProviderMetadata::new(), created: None }
+        Self {
+            body,
+            sticky: false,
+            step: None,
+            tokens: None,
+            provider: ProviderMetadata::new(),
+            created: None,
+        }
     }
 
     /// Text from the person.
@@ -453,13 +460,17 @@ mod tests {
         let call = ToolCall::new(CallId::new("k1").unwrap(), "stock", "{\"wh\": \"A\" , }");
         let mut new = NewMessage::calls(vec![call]).with_step(StepId::generate());
         new.provider.insert("p".to_owned(), JsonText::parse("{\"sig\":  1.50}").unwrap());
-        let message = Message::from_new(new, Seq::new(3), Timestamp::from_microsecond(1_700_000_000_000_001).unwrap());
+        let message =
+            Message::from_new(new, Seq::new(3), Timestamp::from_microsecond(1_700_000_000_000_001).unwrap());
         let json = serde_json::to_string(&message).unwrap();
         let back: Message = serde_json::from_str(&json).unwrap();
         assert_eq!(back, message);
         assert_eq!(serde_json::to_string(&back).unwrap(), json);
         assert_eq!(back.kind(), Kind::ToolCall);
-        assert_eq!(back.body().calls().first().map(|call| call.arguments.as_str()), Some("{\"wh\": \"A\" , }"));
+        assert_eq!(
+            back.body().calls().first().map(|call| call.arguments.as_str()),
+            Some("{\"wh\": \"A\" , }")
+        );
     }
 
     #[test]

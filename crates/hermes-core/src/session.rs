@@ -333,7 +333,13 @@ pub trait SessionStore: LeaseStore {
     ///
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::Fenced`], [`StoreError::Leased`], [`StoreError::Invalid`], or a failure of the backend.
-    async fn rename(&self, owner: &Owner, session: SessionId, title: &str, guard: WriteGuard) -> Result<(), StoreError>;
+    async fn rename(
+        &self,
+        owner: &Owner,
+        session: SessionId,
+        title: &str,
+        guard: WriteGuard,
+    ) -> Result<(), StoreError>;
 
     /// Adds messages after the last one, which the caller says is `expected`: the only way into a log (S3).
     ///
@@ -358,7 +364,12 @@ pub trait SessionStore: LeaseStore {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] for the session, [`StoreError::Invalid`] for too many places, or a failure of the backend.
-    async fn messages(&self, owner: &Owner, session: SessionId, places: &[Seq]) -> Result<Vec<Message>, StoreError>;
+    async fn messages(
+        &self,
+        owner: &Owner,
+        session: SessionId,
+        places: &[Seq],
+    ) -> Result<Vec<Message>, StoreError>;
 
     /// Replaces what is known about the context, its summary included.
     ///
@@ -382,7 +393,13 @@ pub trait SessionStore: LeaseStore {
     ///
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::Exists`], [`StoreError::Invalid`], or a failure of the backend.
-    async fn fork(&self, owner: &Owner, session: SessionId, at: Seq, fork: &NewSession) -> Result<StoredSession, StoreError>;
+    async fn fork(
+        &self,
+        owner: &Owner,
+        session: SessionId,
+        at: Seq,
+        fork: &NewSession,
+    ) -> Result<StoredSession, StoreError>;
 
     /// Removes a session with all that hangs on it; says whether there was one.
     ///

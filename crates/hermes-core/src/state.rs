@@ -129,7 +129,13 @@ pub trait StateStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::VersionMismatch`], or a failure of the backend.
-    async fn put(&self, owner: &Owner, key: &StateKey, state: &NewState, expected: Expected) -> Result<Version, StoreError>;
+    async fn put(
+        &self,
+        owner: &Owner,
+        key: &StateKey,
+        state: &NewState,
+        expected: Expected,
+    ) -> Result<Version, StoreError>;
 
     /// Removes an entry when `expected` holds; says whether there was one.
     ///
@@ -141,7 +147,12 @@ pub trait StateStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a cursor that is not this store's, or a failure of the backend.
-    async fn list(&self, owner: &Owner, namespace: &str, page: &PageRequest) -> Result<Page<StateEntry>, StoreError>;
+    async fn list(
+        &self,
+        owner: &Owner,
+        namespace: &str,
+        page: &PageRequest,
+    ) -> Result<Page<StateEntry>, StoreError>;
 
     /// Removes all entries of an owner; says how many.
     ///

@@ -486,8 +486,12 @@ impl ToolOutcome {
     #[must_use]
     pub fn to_model_text(&self) -> String {
         match &self.result {
-            Outcome::Success { output, .. } => serde_json::json!({ "success": true, "output": output }).to_string(),
-            Outcome::Failure { error, .. } => serde_json::json!({ "success": false, "error": error }).to_string(),
+            Outcome::Success { output, .. } => {
+                serde_json::json!({ "success": true, "output": output }).to_string()
+            }
+            Outcome::Failure { error, .. } => {
+                serde_json::json!({ "success": false, "error": error }).to_string()
+            }
         }
     }
 
@@ -498,7 +502,11 @@ impl ToolOutcome {
         let failure = self.failure_kind();
         if let Outcome::Success { files, .. } = self.result {
             content.extend(files.into_iter().map(|file| {
-                if file.media_type.starts_with("image/") { ContentPart::Image(file) } else { ContentPart::File(file) }
+                if file.media_type.starts_with("image/") {
+                    ContentPart::Image(file)
+                } else {
+                    ContentPart::File(file)
+                }
             }));
         }
         ToolResult { call, tool: tool.into(), content, failure, report: self.report }
@@ -552,7 +560,17 @@ impl CallContext {
     /// A context without key, deadline and progress, and with a signal that nobody raises.
     #[must_use]
     pub fn new(owner: Owner, session: SessionId, turn: Seq, step: StepId, call: CallId) -> Self {
-        Self { owner, session, turn, step, call, key: None, deadline: None, cancel: CancelSignal::never(), progress: None }
+        Self {
+            owner,
+            session,
+            turn,
+            step,
+            call,
+            key: None,
+            deadline: None,
+            cancel: CancelSignal::never(),
+            progress: None,
+        }
     }
 
     /// Sets the signal.

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod artifact;
+mod config;
+mod cursor;
+mod episodic;
+mod error;
+mod filter;
+mod fork;
+mod idempotency;
+mod lease;
+mod log;
+mod migrate;
+mod row;
+mod search;
+mod session;
+mod state;
+mod store;
+
+pub use config::{Durability, SqliteConfig};
+pub use store::SqliteStore;

@@ -1,0 +1,80 @@
+//! What the tests have in common.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use hermes_core::{
+    Limit, LogQuery, Message, NewMessage, NewSession, Owner, Seq, SessionId, SessionStore, TenantId, UserId,
+    WriteGuard,
+};
+use hermes_sqlite::{SqliteConfig, SqliteStore};
+use jiff::Timestamp;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
+
+pub(crate) fn owner() -> Owner {
+    Owner::new(TenantId::new("acme").unwrap(), UserId::new("dana").unwrap())
+}
+
+/// Some seconds into the tests' time.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_790_000_000 + seconds).unwrap()
+}
+
+pub(crate) fn guard() -> WriteGuard {
+    WriteGuard::unleased(at(0))
+}
+
+pub(crate) async fn open(path: &Path) -> SqliteStore {
+    SqliteStore::with_config(SqliteConfig::new(path)).await.unwrap()
+}
+
+pub(crate) async fn session(store: &SqliteStore) -> SessionId {
+    store.create(&NewSession::new(owner(), "Test", at(0))).await.unwrap().record.id
+}
+
+pub(crate) async fn last(store: &SqliteStore, session: SessionId) -> Seq {
+    store.get(&owner(), session).await.unwrap().unwrap().state.last
+}
+
+/// The whole log, whose places have been checked.
+pub(crate) async fn log(store: &SqliteStore, session: SessionId) -> Vec<Message> {
+    let mut log: Vec<Message> = Vec::new();
+    loop {
+        let from = log.last().map_or(Seq::START, |message| message.seq().next());
+        let page = store.page(&owner(), session, &LogQuery::forward(from, Limit::MAX)).await.unwrap();
+        log.extend(page.messages);
+        if !page.more {
+            break;
+        }
+    }
+    let places: Vec<u64> = log.iter().map(|message| message.seq().get()).collect();
+    assert_eq!(places, (1..=u64::try_from(log.len()).unwrap()).collect::<Vec<_>>());
+    assert_eq!(last(store, session).await.get(), u64::try_from(log.len()).unwrap());
+    log
+}
+
+pub(crate) fn texts(log: &[Message]) -> Vec<String> {
+    log.iter().map(Message::text).collect()
+}
+
+pub(crate) fn two(a: impl Into<String>, b: impl Into<String>) -> [NewMessage; 2] {
+    [NewMessage::user(a), NewMessage::assistant(b)]
+}
+
+pub(crate) fn parse<T: FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| panic!("{text} cannot be read"))
+}
+
+/// A connection beside the store's own.
+pub(crate) async fn raw(path: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new().filename(path).connect().await.unwrap()
+}
+
+/// Asks SQLite whether the file and its index of terms are whole.
+pub(crate) async fn check_integrity(path: &Path) {
+    let mut conn = raw(path).await;
+    let verdict: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut conn).await.unwrap();
+    assert_eq!(verdict, "ok");
+    conn.close().await.unwrap();
+}

@@ -1,0 +1,93 @@
+//! After the answer: what memory takes from the turn (R3, R4), off the reply's critical path.
+
+use hermes_core::{Body, Limit, LogQuery, Message, Role, Seq};
+use hermes_memory::{Extraction, LearnReport, TurnTranscript, Written};
+
+use crate::error::Error;
+use crate::event::AgentEvent;
+use crate::turn::{Ground, Turn};
+
+/// What was learned, and what went wrong, in words.
+fn report(learned: &LearnReport) -> (Vec<String>, Option<String>) {
+    let records = learned.written.iter().filter_map(|written| match written {
+        Written::Added(record) => Some(format!("new: {}", record.content)),
+        Written::Reinforced(record) => Some(format!("confirmed: {}", record.content)),
+        Written::Superseded { record, .. } => Some(format!("changed: {}", record.content)),
+        _ => None,
+    });
+    let habits = learned.habits.iter().map(|record| format!("habit: {}", record.content));
+    let failed = match &learned.extraction {
+        Extraction::Failed(error) => Some(error.to_string()),
+        _ => learned.errors.first().map(ToString::to_string),
+    };
+    (records.chain(habits).collect(), failed)
+}
+
+/// How far back tool results are looked through for what an assistant's sentence may only repeat (R10).
+const TAINT_MESSAGES: usize = 200;
+
+impl Turn {
+    /// Lets memory learn from the turn. Its failure is told and costs the turn nothing.
+    pub(crate) async fn learn(&self, ground: &Ground) {
+        let Some(memory) = &self.parts.memory else { return };
+        if let Err(error) = memory.mark_recalled(self.log.session().owner(), &ground.recall).await {
+            tracing::warn!(%error, "the recall could not be counted");
+        }
+        let (written, trouble) = match self.transcript(ground).await {
+            Ok(transcript) => report(&memory.learn(&transcript).await),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        self.events.tell(AgentEvent::Learned { written, trouble }).await;
+    }
+
+    async fn transcript(&self, ground: &Ground) -> Result<TurnTranscript, Error> {
+        let session = self.log.session();
+        let at = self.parts.clock.now();
+        let zone = session.record().time_zone;
+        let mut transcript = TurnTranscript::new(session.owner().clone(), session.id(), at).with_time_zone_name(zone.as_deref());
+        transcript.recalled = ground.recall.items.iter().map(|item| item.record.content.clone()).collect();
+        for message in self.messages_since(ground.turn).await? {
+            transcript = self.take(transcript, &message, ground.turn);
+        }
+        Ok(transcript)
+    }
+
+    /// The last messages of the log, from some before the turn on, oldest first.
+    async fn messages_since(&self, turn: Seq) -> Result<Vec<Message>, Error> {
+        let last = self.log.session().last().get();
+        let from = turn.get().saturating_sub(1).min(last.saturating_sub(u64::try_from(TAINT_MESSAGES).unwrap_or(u64::MAX)));
+        let mut messages = Vec::new();
+        let mut query = LogQuery::forward(Seq::new(from), Limit::MAX);
+        loop {
+            let page = self.log.session().history(&query).await?;
+            query = LogQuery::forward(page.messages.last().map_or(query.from, |message| message.seq().next()), Limit::MAX);
+            messages.extend(page.messages);
+            if !page.more {
+                return Ok(messages);
+            }
+        }
+    }
+
+    fn take(&self, transcript: TurnTranscript, message: &Message, turn: Seq) -> TurnTranscript {
+        let (seq, in_turn) = (message.seq(), message.seq() >= turn);
+        match message.body() {
+            Body::User { .. } if in_turn => transcript.with_user(seq, message.text()),
+            Body::Assistant { .. } if message.text().is_empty() => transcript,
+            Body::Assistant { .. } if in_turn => transcript.with_assistant(seq, message.text()),
+            // The assistant's last text before the turn: a "yes" of the user may accept it.
+            Body::Assistant { .. } => {
+                let mut transcript = transcript;
+                transcript.said.retain(|said| said.role != Role::Assistant);
+                transcript.with_assistant(seq, message.text())
+            }
+            Body::ToolResult(result) => {
+                let mut transcript = transcript.with_tool(seq, message.text());
+                if in_turn && result.failure.is_none() && !transcript.tools_used.contains(&result.tool) {
+                    transcript.tools_used.push(result.tool.clone());
+                }
+                transcript
+            }
+            _ => transcript,
+        }
+    }
+}

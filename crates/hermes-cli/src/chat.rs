@@ -1,0 +1,129 @@
+//! Talking to a model: streaming, with history, tools, MCP servers and memory.
+
+mod config;
+mod lines;
+mod model;
+mod parts;
+mod show;
+
+use std::io::IsTerminal as _;
+
+use hermes::agent::AgentEvent;
+use hermes::core::{Limit, Owner, PageRequest, SessionId};
+use hermes::prelude::{Agent, Session};
+use tokio::signal::ctrl_c;
+
+use self::config::Config;
+use self::lines::Lines;
+use self::parts::Parts;
+use self::show::Show;
+use crate::cli::ChatArgs;
+use crate::error::Error;
+use crate::output::Output;
+
+/// Runs the chat: one turn for a message on the command line, else one for each line.
+pub(crate) async fn run(args: ChatArgs) -> Result<(), Error> {
+    let config = Config::load(&args)?;
+    let out = Output::of(args.json);
+    let parts = Parts::build(&config, out).await?;
+    let talked = talk(&args, &config, &parts, out).await;
+    parts.shut_down().await;
+    talked
+}
+
+async fn talk(args: &ChatArgs, config: &Config, parts: &Parts, out: Output) -> Result<(), Error> {
+    let owner = config.owner()?;
+    let message = args.message.join(" ");
+    let session = choose(&parts.agent, &owner, args.session.as_deref(), &message).await?;
+    if !message.trim().is_empty() {
+        return turn(&parts.agent, &session, &message, out).await;
+    }
+    let screen = std::io::stdin().is_terminal();
+    if screen {
+        out.aside(&format!("{} · session {} · an empty line or Ctrl-D ends", parts.model_name, session.id()))?;
+    }
+    let mut lines = Lines::open(screen);
+    while let Some(line) = lines.next().await? {
+        if line.trim().is_empty() {
+            if screen { break } else { continue }
+        }
+        turn(&parts.agent, &session, &line, out).await?;
+    }
+    Ok(())
+}
+
+/// The session to go on with: the one that is named, else the last one.
+async fn choose(agent: &Agent, owner: &Owner, wanted: Option<&str>, message: &str) -> Result<Session, Error> {
+    let sessions = agent.sessions();
+    let title = || hermes::core::NewSession::new(owner.clone(), title_of(message), sessions.clock().now()).with_time_zone(config::time_zone());
+    match wanted {
+        Some("new") => Ok(sessions.create_with(title()).await?),
+        Some(id) => match id.parse::<SessionId>() {
+            Ok(id) => Ok(sessions.open(owner, id).await?),
+            Err(_) => by_beginning(agent, owner, id).await,
+        },
+        None => {
+            let last = sessions.list(owner, &PageRequest::first(Limit::new(1))).await?.items;
+            match last.first() {
+                Some(last) => Ok(sessions.open(owner, last.record.id).await?),
+                None => Ok(sessions.create_with(title()).await?),
+            }
+        }
+    }
+}
+
+/// The one session whose id begins so, among all of the user's.
+async fn by_beginning(agent: &Agent, owner: &Owner, beginning: &str) -> Result<Session, Error> {
+    let mut found = Vec::new();
+    let mut page = PageRequest::default();
+    loop {
+        let listed = agent.sessions().list(owner, &page).await?;
+        let ids = listed.items.iter().map(|session| session.record.id);
+        found.extend(ids.filter(|id| id.to_string().starts_with(beginning)));
+        match listed.next {
+            Some(next) => page.cursor = Some(next),
+            None => break,
+        }
+    }
+    match found.as_slice() {
+        [only] => Ok(agent.sessions().open(owner, *only).await?),
+        [] => Err(Error::Usage(format!("no session begins with {beginning:?}: give its id, or `--session new`"))),
+        several => Err(Error::Usage(format!("{} sessions begin with {beginning:?}: give more of the id", several.len()))),
+    }
+}
+
+fn title_of(message: &str) -> String {
+    let title: String = message.trim().chars().take(60).collect();
+    if title.is_empty() { "Chat".to_owned() } else { title }
+}
+
+/// One turn. Ctrl-C stops it and leaves a valid log; a second one ends the program.
+async fn turn(agent: &Agent, session: &Session, said: &str, out: Output) -> Result<(), Error> {
+    let mut show = Show::new(out);
+    let mut run = agent.run(session, said);
+    let mut interrupted = false;
+    loop {
+        let event = tokio::select! {
+            event = run.next() => event,
+            signal = ctrl_c() => {
+                signal.map_err(|e| Error::Usage(format!("Ctrl-C cannot be caught: {e}")))?;
+                if interrupted {
+                    return Err(Error::Usage("interrupted".to_owned()));
+                }
+                interrupted = true;
+                run.cancel();
+                continue;
+            }
+        };
+        match event {
+            Some(event) => {
+                let event = event?;
+                show.event(&event)?;
+                if let AgentEvent::Finished { stop, .. } = &event {
+                    show.end(*stop)?;
+                }
+            }
+            None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where the chat finds its settings: flags, then the environment, then the settings file.
+
+use std::path::{Path, PathBuf};
+
+use directories::ProjectDirs;
+use hermes::core::Owner;
+use serde::Deserialize;
+
+use crate::cli::ChatArgs;
+use crate::error::Error;
+
+/// The settings of a chat.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    pub(crate) base_url: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) api_key: Option<String>,
+    pub(crate) mcp: Option<PathBuf>,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) memory: bool,
+    pub(crate) max_output: Option<u32>,
+    pub(crate) temperature: Option<f32>,
+    pub(crate) system: Option<String>,
+    tenant: String,
+    user: String,
+}
+
+/// The settings file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    base_url: Option<String>,
+    model: Option<String>,
+    mcp: Option<PathBuf>,
+    memory: Option<bool>,
+    max_output: Option<u32>,
+    temperature: Option<f32>,
+    system: Option<String>,
+    tenant: Option<String>,
+    user: Option<String>,
+}
+
+impl Config {
+    pub(crate) fn load(args: &ChatArgs) -> Result<Self, Error> {
+        let data_dir = data_dir(args)?;
+        let file = File::read(args.config.as_deref(), &data_dir)?;
+        let own_mcp = Some(data_dir.join("mcp.json")).filter(|path| path.exists());
+        Ok(Self {
+            base_url: args.base_url.clone().or_else(|| variable("OPENAI_BASE_URL")).or(file.base_url),
+            model: args.model.clone().or_else(|| variable("OPENAI_MODEL")).or(file.model),
+            api_key: args.api_key.clone().or_else(|| variable("OPENAI_API_KEY")),
+            mcp: args.mcp.clone().or(file.mcp).or(own_mcp),
+            memory: !args.no_memory && file.memory.unwrap_or(true),
+            max_output: args.max_output.or(file.max_output),
+            temperature: args.temperature.or(file.temperature),
+            system: file.system,
+            tenant: file.tenant.unwrap_or_else(|| "local".to_owned()),
+            user: file.user.or_else(|| variable("USER")).unwrap_or_else(|| "user".to_owned()),
+            data_dir,
+        })
+    }
+
+    pub(crate) fn owner(&self) -> Result<Owner, Error> {
+        let invalid = |e| Error::Usage(format!("the settings name no usable user: {e}"));
+        Ok(Owner::new(self.tenant.parse().map_err(invalid)?, self.user.parse().map_err(invalid)?))
+    }
+}
+
+impl File {
+    /// Reads the settings file; one that nobody named may be missing.
+    fn read(named: Option<&Path>, data_dir: &Path) -> Result<Self, Error> {
+        let path = named.map_or_else(|| data_dir.join("config.toml"), Path::to_owned);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Error::file(path, error)),
+        };
+        toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().lines().count().max(1));
+            let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            Error::file(path, format!("{place}{}", error.message()))
+        })
+    }
+}
+
+fn data_dir(args: &ChatArgs) -> Result<PathBuf, Error> {
+    let usual = || ProjectDirs::from("", "", "hermes").map(|dirs| dirs.data_dir().to_owned());
+    let missing = || Error::Usage("no home folder is known: say with --data-dir where to keep sessions".to_owned());
+    let dir = args.data_dir.clone().or_else(usual).ok_or_else(missing)?;
+    std::fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
+    Ok(dir)
+}
+
+/// A variable that is set to something.
+#[expect(clippy::disallowed_methods, reason = "settings are what the environment is read for")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The machine's time zone by its IANA name; UTC where it has none.
+pub(crate) fn time_zone() -> String {
+    jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned()
+}

@@ -1,0 +1,85 @@
+//! The command line: flags as data.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::demo::Words;
+
+/// An agent with sessions, tools, MCP and memory.
+#[derive(Debug, Parser)]
+#[command(name = "hermes", version, about, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Book a restaurant with all four capabilities at work: needs no network, no key and no model.
+    Demo(DemoArgs),
+    /// Talk to a model, with tools, MCP servers and memory.
+    Chat(ChatArgs),
+    /// The demo's MCP server; the demo starts it itself.
+    #[command(hide = true)]
+    DemoBooking(BookingArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Print events as JSON Lines instead of a story.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The language that is spoken.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) language: Words,
+    /// Keep the database, the memories and the book of reservations in this folder, which must not hold an earlier demo.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BookingArgs {
+    /// The file that reservations are written to.
+    #[arg(long)]
+    pub(crate) book: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// What to say; without it, lines are read from standard input.
+    pub(crate) message: Vec<String>,
+    /// The address of an OpenAI-compatible service, such as http://127.0.0.1:8080/v1.
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The model's name; the service's first one where it is left out.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The key for the service. Prefer the variable OPENAI_API_KEY: other users of the machine can see arguments.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) api_key: Option<String>,
+    /// Go on with this session: its id or the beginning of one, or `new`. The last one is the default.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// A file with MCP servers, in the `mcpServers` form that other clients use.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mcp: Option<PathBuf>,
+    /// The settings file; the default is config.toml in the data folder.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where sessions and memories are kept.
+    #[arg(long, value_name = "DIR", env = "HERMES_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Print events as JSON Lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not remember anything from what is said.
+    #[arg(long)]
+    pub(crate) no_memory: bool,
+    /// The most tokens of an answer.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_output: Option<u32>,
+    /// Randomness of the answers, from 0.
+    #[arg(long, value_name = "X")]
+    pub(crate) temperature: Option<f32>,
+}

@@ -1,0 +1,43 @@
+//! The program `hermes`: a demo of the four capabilities at work, and a chat.
+
+mod chat;
+mod cli;
+mod demo;
+mod error;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::cli::{Cli, Command};
+use crate::error::Error;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = EnvFilter::try_from_env("HERMES_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&Error::Usage(format!("the program cannot start: {error}"))),
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Demo(args) => demo::run(args).await,
+            Command::Chat(args) => chat::run(args).await,
+            Command::DemoBooking(args) => demo::serve_booking(args.book).await,
+        }
+    });
+    // A thread that still waits for a line of standard input must not hold the program up.
+    runtime.shutdown_background();
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &Error) -> ExitCode {
+    output::warn(&format!("hermes: {}", error.sentence()));
+    ExitCode::FAILURE
+}
