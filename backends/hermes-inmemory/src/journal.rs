@@ -24,7 +24,7 @@ pub(crate) enum Entry {
     /// A record as it is from now on; without a vector it keeps the one it has.
     Put {
         /// The record.
-        record: MemoryRecord,
+        record: Box<MemoryRecord>,
         /// The vector.
         vector: Option<Embedding>,
     },
@@ -107,7 +107,10 @@ impl Journal {
                 write_line(&mut out, &Entry::Space { id, dimension })?;
             }
             for (record, vector) in records {
-                write_line(&mut out, &Entry::Put { record: record.clone(), vector: vector.cloned() })?;
+                write_line(
+                    &mut out,
+                    &Entry::Put { record: Box::new(record.clone()), vector: vector.cloned() },
+                )?;
             }
             let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
             file.sync_all()?;

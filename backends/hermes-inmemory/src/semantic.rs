@@ -50,7 +50,7 @@ impl Table {
                 if let Some(vector) = vector {
                     self.vectors.insert(record.id, vector);
                 }
-                self.records.insert(record);
+                self.records.insert(*record);
             }
             Entry::Remove { owner, id } => {
                 self.records.remove(&owner, id);
@@ -201,7 +201,7 @@ impl SemanticStore for InMemorySemanticStore {
         self.change(move |table| {
             table.check_vector(&vector)?;
             let record = table.records.check_new(&record)?;
-            table.commit(Entry::Put { record: record.clone(), vector: Some(vector) })?;
+            table.commit(Entry::Put { record: Box::new(record.clone()), vector: Some(vector) })?;
             Ok(record)
         })
         .await
@@ -218,7 +218,7 @@ impl SemanticStore for InMemorySemanticStore {
                 table.check_vector(vector)?;
             }
             let record = table.records.check_change(&record)?;
-            table.commit(Entry::Put { record: record.clone(), vector })?;
+            table.commit(Entry::Put { record: Box::new(record.clone()), vector })?;
             Ok(record)
         })
         .await
@@ -253,7 +253,9 @@ impl SemanticStore for InMemorySemanticStore {
         let (owner, ids) = (owner.clone(), ids.to_vec());
         self.change(move |table| {
             let touched = table.records.touched(&owner, &ids, at);
-            touched.into_iter().try_for_each(|record| table.commit(Entry::Put { record, vector: None }))
+            touched
+                .into_iter()
+                .try_for_each(|record| table.commit(Entry::Put { record: Box::new(record), vector: None }))
         })
         .await
     }

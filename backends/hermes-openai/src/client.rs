@@ -1,6 +1,5 @@
 //! HTTP: one client for all, with limits on time and size.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use hermes_core::{Clock, ModelError, SystemClock};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response, Url, redirect};
 use secrecy::ExposeSecret;
+use tokio::runtime;
 
 use crate::config::{Endpoint, shown};
 use crate::error::{Complaint, Secrets, redirected, retry_after};
@@ -25,33 +25,70 @@ const MAX_ERROR: usize = 64 * 1024;
 /// The byte order mark of UTF-8, which a stream of events may begin with.
 const BOM: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
-/// The clients of this process, by what cannot be set for a single request. Making one loads the system's certificates, and
-/// connections are shared within one only.
-static SHARED: Mutex<BTreeMap<Duration, reqwest::Client>> = Mutex::new(BTreeMap::new());
+/// The most clients that are kept: more than a program has runtimes and timeouts, and a bound where runtimes come and go.
+const MAX_SHARED: usize = 16;
 
-fn shared(connect_timeout: Duration) -> Result<reqwest::Client, ModelError> {
+/// The clients of this process. Making one loads the system's certificates, and connections are shared within one only.
+static SHARED: Mutex<Vec<(Kind, reqwest::Client)>> = Mutex::new(Vec::new());
+
+/// What clients differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    /// A connection lives on the runtime that made it and ends with it, in the middle of another's answer.
+    runtime: Option<runtime::Id>,
+    connect_timeout: Duration,
+    /// No proxy stands before a service on this machine, whatever the environment says.
+    local: bool,
+}
+
+fn shared(kind: Kind) -> Result<reqwest::Client, ModelError> {
     let mut clients = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(client) = clients.get(&connect_timeout) {
+    if let Some((_, client)) = clients.iter().find(|(known, _)| *known == kind) {
         return Ok(client.clone());
     }
     // Without a provider for TLS the client would panic. Whoever installed one before us keeps it.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    let client = reqwest::Client::builder()
-        .connect_timeout(connect_timeout)
+    let builder = reqwest::Client::builder();
+    let client = if kind.local { builder.no_proxy() } else { builder }
+        .connect_timeout(kind.connect_timeout)
         .redirect(redirect::Policy::none())
         .user_agent(concat!("hermes/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| ModelError::Config { reason: format!("no HTTP client could be made: {error}") })?;
-    clients.insert(connect_timeout, client.clone());
+    if clients.len() >= MAX_SHARED {
+        clients.remove(0);
+    }
+    clients.push((kind, client.clone()));
     Ok(client)
+}
+
+/// Where requests go through.
+#[derive(Clone)]
+enum Http {
+    /// A client of the caller's.
+    Given(reqwest::Client),
+    /// The shared client of the runtime that asks.
+    Shared { connect_timeout: Duration, local: bool },
+}
+
+impl Http {
+    fn client(&self) -> Result<reqwest::Client, ModelError> {
+        match self {
+            Self::Given(client) => Ok(client.clone()),
+            Self::Shared { connect_timeout, local } => {
+                let runtime = runtime::Handle::try_current().ok().map(|handle| handle.id());
+                shared(Kind { runtime, connect_timeout: *connect_timeout, local: *local })
+            }
+        }
+    }
 }
 
 /// A service that can be asked.
 #[derive(Clone)]
 pub(crate) struct Client {
-    http: reqwest::Client,
+    http: Http,
     base: Url,
     headers: HeaderMap,
     secrets: Secrets,
@@ -62,12 +99,21 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, ModelError> {
-        // What is wrong with the configuration is said before certificates are loaded.
-        endpoint.url()?;
-        Self::with_http(endpoint, shared(endpoint.connect_timeout)?)
+        let local = is_local(&endpoint.url()?);
+        let http = Http::Shared { connect_timeout: endpoint.connect_timeout, local };
+        let client = Self::over(endpoint, http)?;
+        // On a runtime the client is made now, so that the first request does not wait for the certificates.
+        if runtime::Handle::try_current().is_ok() {
+            client.http.client()?;
+        }
+        Ok(client)
     }
 
     pub(crate) fn with_http(endpoint: &Endpoint, http: reqwest::Client) -> Result<Self, ModelError> {
+        Self::over(endpoint, Http::Given(http))
+    }
+
+    fn over(endpoint: &Endpoint, http: Http) -> Result<Self, ModelError> {
         let base = endpoint.url()?;
         let key = endpoint.api_key.as_ref().filter(|key| !key.expose_secret().is_empty());
         let mut headers = HeaderMap::new();
@@ -114,13 +160,16 @@ impl Client {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
         let body = Bytes::from(body);
-        let response = match self.attempt(&method, &url, &body).await? {
+        let http = self.http.client()?;
+        let response = match self.attempt(&http, &method, &url, &body).await? {
             Ok(response) => response,
             // The connection was closed before a byte of the answer came. llama.cpp closes one after each stream, though it
             // says that it will not, and who asks again at once meets the end of it. Another connection is tried, once.
             Err(error) if error.is_request() && !error.is_connect() && !error.is_timeout() => {
                 tracing::debug!(url = %shown(&url), "the connection was closed: trying another");
-                self.attempt(&method, &url, &body).await?.map_err(|error| self.transport(error, &url))?
+                self.attempt(&http, &method, &url, &body)
+                    .await?
+                    .map_err(|error| self.transport(error, &url))?
             }
             Err(error) => return Err(self.transport(error, &url)),
         };
@@ -142,12 +191,13 @@ impl Client {
 
     async fn attempt(
         &self,
+        http: &reqwest::Client,
         method: &Method,
         url: &Url,
         body: &Bytes,
     ) -> Result<reqwest::Result<Response>, ModelError> {
         let request =
-            self.http.request(method.clone(), url.clone()).headers(self.headers.clone()).body(body.clone());
+            http.request(method.clone(), url.clone()).headers(self.headers.clone()).body(body.clone());
         tokio::time::timeout(self.first_byte, request.send())
             .await
             .map_err(|_| ModelError::TimedOut { waited: self.first_byte })

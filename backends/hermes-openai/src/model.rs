@@ -18,7 +18,7 @@ use crate::request::{self, Dialect};
 /// ([`ModelError::is_transient`], [`ModelError::retry_after`]). Only a connection that is closed before a byte of the answer has
 /// come is replaced by another, once, as HTTP clients do with connections that have grown old. Dropping an answer's stream ends the request.
 ///
-/// Clones share their connections, as do all models of a process with the same connect timeout.
+/// All models of a process with the same connect timeout share their connections, for each runtime by itself.
 #[derive(Debug, Clone)]
 pub struct OpenAiModel {
     info: ModelInfo,
@@ -88,12 +88,9 @@ impl OpenAiModel {
     fn over(config: &OpenAiConfig, client: Client) -> Self {
         let url = client.base();
         let known = known(url, &config.model);
-        let window = config
-            .context_window
-            .map_or_else(|| known.map_or(DEFAULT_CONTEXT_WINDOW, |(window, _)| window), Tokens::get);
-        let output = config.max_output.unwrap_or_else(|| {
-            Tokens::new(known.map_or(DEFAULT_MAX_OUTPUT.min(window / 2), |(_, output)| output))
-        });
+        let (window, output) = known.unwrap_or((DEFAULT_CONTEXT_WINDOW, DEFAULT_MAX_OUTPUT));
+        let window = config.context_window.map_or(window, Tokens::get);
+        let output = config.max_output.unwrap_or_else(|| Tokens::new(output.min(window / 2)));
         let host = url.host_str().unwrap_or_default();
         let place = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let info = ModelInfo {

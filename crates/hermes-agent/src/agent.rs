@@ -8,7 +8,8 @@ use hermes_core::{
 };
 use hermes_memory::Memory;
 use hermes_session::{Session, Sessions};
-use hermes_tools::{ToolRegistry, builtin::ReadArtifact};
+use hermes_tools::ToolRegistry;
+use hermes_tools::builtin::{FindTools, ReadArtifact};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -278,9 +279,13 @@ impl AgentBuilder {
             }
             // Handles that shortened outputs name must lead somewhere (S6, T10). A tool of that name that is there already stays.
             if !tools.is_empty() && tools.get("read_artifact").is_none() {
-                let reader = ReadArtifact::new(store).with_log(Arc::clone(sessions.store()));
+                let reader = ReadArtifact::new(&tools, store).with_log(Arc::clone(sessions.store()));
                 tools.add(reader).map_err(|_| BuildError { part: "a free tool name read_artifact", method: "tools" })?;
             }
+        }
+        // Many tools are not all sent: the model has to be able to ask for the others (T12).
+        if tools.len() > tools.config().select.over_tools && tools.get("find_tools").is_none() {
+            tools.add(FindTools::new(&tools)).map_err(|_| BuildError { part: "a free tool name find_tools", method: "tools" })?;
         }
         if let Some(counter) = self.counter {
             sessions = sessions.with_counter(Arc::clone(&counter));

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use hermes_core::{
-    Body, ChatReply, ChatRequest, ContentPart, FinishReason, NewMessage, ProviderMetadata, StepId, Tokens, ToolCall, ToolChoice,
+    Body, ChatMessage, ChatReply, ChatRequest, ContentPart, FinishReason, NewMessage, ProviderMetadata, StepId, Tokens, ToolCall, ToolChoice,
     ToolSpec,
 };
 use hermes_memory::time_zone;
 use hermes_session::{Budget, Context, ContextSpec};
+use hermes_tools::replayed_arguments;
 
 use crate::error::Error;
 use crate::event::AgentEvent;
@@ -87,7 +88,7 @@ impl Turn {
             })
             .await;
         let request = ChatRequest {
-            messages: context.into_messages(),
+            messages: context.into_messages().into_iter().map(replayable).collect(),
             tools,
             tool_choice: ToolChoice::Auto,
             options: self.parts.config.options.clone(),
@@ -136,4 +137,15 @@ impl Turn {
         span.record("hermes.tokens.memory", tokens.memory.get());
         span.record("hermes.tokens.current", tokens.current.get());
     }
+}
+
+/// A message as a provider takes it: arguments that the model wrote as no JSON object are refused by many in a history, so what stands
+/// there is an object that holds them.
+fn replayable(message: Arc<ChatMessage>) -> Arc<ChatMessage> {
+    let ChatMessage::Assistant { content, calls, provider } = message.as_ref() else { return message };
+    if calls.iter().all(|call| replayed_arguments(&call.arguments) == call.arguments) {
+        return message;
+    }
+    let calls = calls.iter().map(|call| ToolCall { arguments: replayed_arguments(&call.arguments).into_owned(), ..call.clone() });
+    Arc::new(ChatMessage::Assistant { content: content.clone(), calls: calls.collect(), provider: provider.clone() })
 }

@@ -143,6 +143,7 @@ impl Turn {
             return Ok(StopReason::Answered);
         };
         let stop = self.steps(&ground).await?;
+        self.parts.tools.stats().end_turn(self.log.session().id(), ground.turn);
         if stop == StopReason::Answered {
             self.learn(&ground).await;
         }

@@ -1,6 +1,7 @@
 //! Talking to a model: streaming, with history, tools, MCP servers and memory.
 
 mod config;
+mod interrupt;
 mod lines;
 mod model;
 mod parts;
@@ -11,45 +12,68 @@ use std::io::IsTerminal as _;
 use hermes::agent::AgentEvent;
 use hermes::core::{Limit, Owner, PageRequest, SessionId};
 use hermes::prelude::{Agent, Session};
-use tokio::signal::ctrl_c;
 
 use self::config::Config;
+use self::interrupt::Interrupts;
 use self::lines::Lines;
 use self::parts::Parts;
 use self::show::Show;
 use crate::cli::ChatArgs;
 use crate::error::Error;
-use crate::output::Output;
+use crate::output::{Output, warn};
 
 /// Runs the chat: one turn for a message on the command line, else one for each line.
 pub(crate) async fn run(args: ChatArgs) -> Result<(), Error> {
     let config = Config::load(&args)?;
     let out = Output::of(args.json);
     let parts = Parts::build(&config, out).await?;
-    let talked = talk(&args, &config, &parts, out).await;
-    parts.shut_down().await;
-    talked
+    let mut interrupts = Interrupts::start();
+    let talked = talk(&args, &config, &parts, &mut interrupts, out).await;
+    if matches!(talked, Err(Error::Interrupted)) {
+        return talked;
+    }
+    tokio::select! {
+        () = parts.shut_down() => talked,
+        () = interrupts.next() => talked.and(Err(Error::Interrupted)),
+    }
 }
 
-async fn talk(args: &ChatArgs, config: &Config, parts: &Parts, out: Output) -> Result<(), Error> {
+async fn talk(
+    args: &ChatArgs,
+    config: &Config,
+    parts: &Parts,
+    interrupts: &mut Interrupts,
+    out: Output,
+) -> Result<(), Error> {
     let owner = config.owner()?;
     let message = args.message.join(" ");
     let session = choose(&parts.agent, &owner, args.session.as_deref(), &message).await?;
     if !message.trim().is_empty() {
-        return turn(&parts.agent, &session, &message, out).await;
+        return turn(&parts.agent, &session, &message, interrupts, out).await;
     }
     let screen = std::io::stdin().is_terminal();
     if screen {
         out.aside(&format!("{} · session {} · an empty line or Ctrl-D ends", parts.model_name, session.id()))?;
     }
     let mut lines = Lines::open(screen);
-    while let Some(line) = lines.next().await? {
+    loop {
+        let line = tokio::select! {
+            line = lines.next() => line?,
+            () = interrupts.next() => None,
+        };
+        let Some(line) = line else { return Ok(()) };
         if line.trim().is_empty() {
-            if screen { break } else { continue }
+            if screen {
+                return Ok(());
+            }
+            continue;
         }
-        turn(&parts.agent, &session, &line, out).await?;
+        match turn(&parts.agent, &session, &line, interrupts, out).await {
+            // Someone in front of a screen can ask again; a script has to learn that it failed.
+            Err(error @ Error::Agent(_)) if screen => warn(&format!("hermes: {}", error.sentence())),
+            done => done?,
+        }
     }
-    Ok(())
 }
 
 /// The session to go on with: the one that is named, else the last one.
@@ -98,32 +122,39 @@ fn title_of(message: &str) -> String {
 }
 
 /// One turn. Ctrl-C stops it and leaves a valid log; a second one ends the program.
-async fn turn(agent: &Agent, session: &Session, said: &str, out: Output) -> Result<(), Error> {
+async fn turn(
+    agent: &Agent,
+    session: &Session,
+    said: &str,
+    interrupts: &mut Interrupts,
+    out: Output,
+) -> Result<(), Error> {
     let mut show = Show::new(out);
     let mut run = agent.run(session, said);
     let mut interrupted = false;
     loop {
         let event = tokio::select! {
             event = run.next() => event,
-            signal = ctrl_c() => {
-                signal.map_err(|e| Error::Usage(format!("Ctrl-C cannot be caught: {e}")))?;
+            () = interrupts.next() => {
                 if interrupted {
-                    return Err(Error::Usage("interrupted".to_owned()));
+                    return Err(Error::Interrupted);
                 }
                 interrupted = true;
                 run.cancel();
                 continue;
             }
         };
-        match event {
-            Some(event) => {
-                let event = event?;
-                show.event(&event)?;
-                if let AgentEvent::Finished { stop, .. } = &event {
-                    show.end(*stop)?;
-                }
+        let Some(event) = event else { return Ok(()) };
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                show.broken_off()?;
+                return Err(error.into());
             }
-            None => return Ok(()),
+        };
+        show.event(&event)?;
+        if let AgentEvent::Finished { stop, .. } = &event {
+            show.end(*stop)?;
         }
     }
 }

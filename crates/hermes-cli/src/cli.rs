@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::demo::Words;
 
 /// An agent with sessions, tools, MCP and memory.
+///
+/// Try `hermes demo` first. Colours go with NO_COLOR; HERMES_LOG=debug tells on standard error what goes on inside.
 #[derive(Debug, Parser)]
 #[command(name = "hermes", version, about, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -19,6 +21,9 @@ pub(crate) enum Command {
     /// Book a restaurant with all four capabilities at work: needs no network, no key and no model.
     Demo(DemoArgs),
     /// Talk to a model, with tools, MCP servers and memory.
+    ///
+    /// Without a service in the flags, the variables OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL or the settings
+    /// file, a local server is looked for on the usual ports. Ctrl-C stops an answer, once more ends the program.
     Chat(ChatArgs),
     /// The demo's MCP server; the demo starts it itself.
     #[command(hide = true)]
@@ -30,7 +35,7 @@ pub(crate) struct DemoArgs {
     /// Print events as JSON Lines instead of a story.
     #[arg(long)]
     pub(crate) json: bool,
-    /// The language that is spoken.
+    /// The language that user and assistant speak.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) language: Words,
     /// Keep the database, the memories and the book of reservations in this folder, which must not hold an earlier demo.
@@ -61,13 +66,14 @@ pub(crate) struct ChatArgs {
     /// Go on with this session: its id or the beginning of one, or `new`. The last one is the default.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// A file with MCP servers, in the `mcpServers` form that other clients use.
+    /// A file with MCP servers, in the `mcpServers` form that other clients use; the default is mcp.json in the data
+    /// folder, where there is one.
     #[arg(long, value_name = "FILE")]
     pub(crate) mcp: Option<PathBuf>,
     /// The settings file; the default is config.toml in the data folder.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Where sessions and memories are kept.
+    /// Where sessions and memories are kept; the default is the system's folder for data.
     #[arg(long, value_name = "DIR", env = "HERMES_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Print events as JSON Lines.
@@ -79,7 +85,7 @@ pub(crate) struct ChatArgs {
     /// The most tokens of an answer.
     #[arg(long, value_name = "N")]
     pub(crate) max_output: Option<u32>,
-    /// Randomness of the answers, from 0.
+    /// Randomness of the answers: 0 is the least.
     #[arg(long, value_name = "X")]
     pub(crate) temperature: Option<f32>,
 }

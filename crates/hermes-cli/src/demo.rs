@@ -12,7 +12,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use hermes::agent::{Agent, AgentEvent, StopReason};
+use hermes::agent::{Agent, AgentEvent, RequestTokens, StopReason};
 use hermes::core::{LogQuery, Limit, NewSession, Owner};
 use hermes::prelude::Session;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: DemoArgs) -> Result<(), Error> {
 }
 
 fn prepare(folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, e))?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::folder(folder, &e))?;
     let database = folder.join("demo.db");
     if database.exists() {
         return Err(Error::file(database, "an earlier demo is kept here; choose another folder"));
@@ -72,17 +72,17 @@ impl Demo {
 
         out.heading("2. Today, a new session: some small talk first, so that there is something to trim")?;
         let today = self.session(&owner, "Today").await?;
-        self.small_talk(&today).await?;
+        let mut tokens = self.small_talk(&today).await?;
 
         out.heading("3. The wish")?;
-        self.turn(&today, words.wish(), Show::Whole).await?;
+        tokens = tokens.plus(self.turn(&today, words.wish(), Show::Whole).await?);
 
         out.heading("4. Much later: the booking has left the window, the ledger keeps it from being done twice")?;
-        self.small_talk(&today).await?;
-        self.turn(&today, words.question(), Show::Whole).await?;
+        tokens = tokens.plus(self.small_talk(&today).await?);
+        tokens = tokens.plus(self.turn(&today, words.question(), Show::Whole).await?);
 
         out.heading("5. What stands in the end")?;
-        self.summary(&owner, &today, book).await
+        self.summary(&owner, &today, tokens, book).await
     }
 
     async fn session(&self, owner: &Owner, title: &str) -> Result<Session, Error> {
@@ -91,15 +91,17 @@ impl Demo {
         Ok(self.agent.sessions().create_with(new).await?)
     }
 
-    async fn small_talk(&self, session: &Session) -> Result<(), Error> {
+    async fn small_talk(&self, session: &Session) -> Result<RequestTokens, Error> {
+        let mut tokens = RequestTokens::default();
         for n in 1..=words::SMALL_TALK {
-            self.turn(session, &self.words.small_talk(n), Show::Nothing).await?;
+            tokens = tokens.plus(self.turn(session, &self.words.small_talk(n), Show::Nothing).await?);
         }
-        self.out.aside(&format!("   {} short turns, such as: {}", words::SMALL_TALK, self.words.small_talk(1)))
+        self.out.aside(&format!("   {} short turns, such as: {}", words::SMALL_TALK, self.words.small_talk(1)))?;
+        Ok(tokens)
     }
 
-    /// Drives one turn and shows what happens in it.
-    async fn turn(&self, session: &Session, said: &str, show: Show) -> Result<(), Error> {
+    /// Drives one turn and shows what happens in it; gives what its requests were made of.
+    async fn turn(&self, session: &Session, said: &str, show: Show) -> Result<RequestTokens, Error> {
         let mut trace = Trace::new(self.out, show == Show::Whole);
         trace.said(said)?;
         let mut run = self.agent.run(session, said);
@@ -110,26 +112,28 @@ impl Demo {
                 stop = Some(*reason);
             }
             // The request is there once the model has begun to answer.
-            let is_answer = matches!(event, AgentEvent::Text { .. } | AgentEvent::ToolCall { .. });
-            trace.event(&event)?;
-            if is_answer && show == Show::Whole {
+            if matches!(event, AgentEvent::Text { .. } | AgentEvent::ToolCall { .. }) {
                 trace.sent(self.sent.last())?;
             }
+            trace.event(&event)?;
         }
         match stop {
-            Some(StopReason::Answered) => Ok(()),
+            Some(StopReason::Answered) => trace.end(),
             other => Err(Error::demo("turn", format!("it ended by {other:?}"))),
         }
     }
 
-    async fn summary(&self, owner: &Owner, today: &Session, book: &Path) -> Result<(), Error> {
+    async fn summary(&self, owner: &Owner, today: &Session, tokens: RequestTokens, book: &Path) -> Result<(), Error> {
         let out = self.out;
         let lines = std::fs::read_to_string(book).map_err(|e| Error::file(book, e))?;
         let reservations: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         for made in &reservations {
-            let text = |key: &str| made.get(key).map(ToString::to_string).unwrap_or_default();
+            let text = |key: &str| match made.get(key) {
+                Some(Value::String(text)) => text.clone(),
+                other => other.map(ToString::to_string).unwrap_or_default(),
+            };
             out.line(&format!(
-                "   reservation {} made by process {} (this one is {}): {} on {} at {} for {}",
+                "   reservation {}, made by process {} (this one is {}): {}, {} at {}, for {}",
                 text("confirmation"),
                 text("process"),
                 std::process::id(),
@@ -147,8 +151,11 @@ impl Demo {
         let log = today.history(&LogQuery::newest(Limit::new(1))).await?;
         let messages = log.messages.first().map_or(0, |message| message.seq().get());
         out.line(&format!("   the log of today's session is whole: {messages} messages"))?;
+        out.line("   the tokens of all requests and answers of today's session:")?;
+        trace::indent(out, &tokens.to_string())?;
         out.event(&json!({
             "event": "summary",
+            "tokens": tokens,
             "reservation": made,
             "demo_process": std::process::id(),
             "habit_count": visits,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use hermes::core::ModelError;
+
 /// Why the program ends with a failure. `Display` is a sentence; causes follow after colons.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -10,8 +12,15 @@ pub(crate) enum Error {
     Demo { part: &'static str, reason: String },
     #[error("{0}")]
     Usage(String),
-    #[error("no model to talk to")]
-    NoModel,
+    #[error(
+        "no model is configured, and no local server answers at {}\n\
+         start one, such as `llama-server -m model.gguf --jinja` or `ollama serve`, and run this again,\n\
+         or name one with `--base-url URL`, or set OPENAI_API_KEY (and OPENAI_BASE_URL for another service)",
+        tried.join(", ")
+    )]
+    NoModel { tried: Vec<String> },
+    #[error("interrupted")]
+    Interrupted,
     #[error("{}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
     #[error(transparent)]
@@ -19,7 +28,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Session(#[from] hermes::session::Error),
     #[error(transparent)]
-    Model(#[from] hermes::core::ModelError),
+    Model(#[from] ModelError),
     #[error(transparent)]
     Agent(#[from] hermes::agent::Error),
     #[error(transparent)]
@@ -41,9 +50,19 @@ impl Error {
         Self::File { path: path.into(), reason: error.to_string() }
     }
 
+    pub(crate) fn folder(path: impl Into<PathBuf>, error: &std::io::Error) -> Self {
+        Self::file(path, format!("the folder cannot be made: {error}"))
+    }
+
     /// The sentence with its causes.
     pub(crate) fn sentence(&self) -> String {
-        Self::with_causes(self)
+        match self {
+            Self::Model(error @ ModelError::Unreachable { .. }) => {
+                // Between the address and the system's reason the causes only name layers.
+                format!("{error}: {}; is it running, and is the address right?", root(error))
+            }
+            _ => Self::with_causes(self),
+        }
     }
 
     /// An error's text with those of its causes, each said once.
@@ -60,4 +79,13 @@ impl Error {
         }
         text
     }
+}
+
+/// The first cause.
+fn root<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error::Error + 'static) {
+    let mut root = error;
+    while let Some(cause) = root.source() {
+        root = cause;
+    }
+    root
 }

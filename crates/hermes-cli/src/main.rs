@@ -1,4 +1,7 @@
 //! The program `hermes`: a demo of the four capabilities at work, and a chat.
+//!
+//! It is a program like any other that uses the library `hermes`, with no way in that others do not have. What it takes and
+//! where it keeps things is in the README beside this crate.
 
 mod chat;
 mod cli;
@@ -39,5 +42,9 @@ fn main() -> ExitCode {
 
 fn failed(error: &Error) -> ExitCode {
     output::warn(&format!("hermes: {}", error.sentence()));
-    ExitCode::FAILURE
+    match error {
+        // As a shell says it of a program that Ctrl-C has ended.
+        Error::Interrupted => ExitCode::from(130),
+        _ => ExitCode::FAILURE,
+    }
 }

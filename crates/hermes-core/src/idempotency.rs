@@ -100,7 +100,7 @@ pub struct ClaimRecord {
 /// - **ID3** `claim` after `complete` is [`Claim::Done`] with the outcome byte for byte, whatever the expiry.
 /// - **ID4** `claim` at or after the expiry of a claim without outcome is [`Claim::Abandoned`] under [`Takeover::Never`], and [`Claim::Won`]
 ///   with a higher fence under [`Takeover::IfAbandoned`].
-/// - **ID5** `complete` or `release` with a ticket that was taken over fails with [`StoreError::VersionMismatch`] and changes nothing.
+/// - **ID5** `complete` or `release` with a ticket that was taken over, released or completed, even when the key was claimed anew since, fails with [`StoreError::VersionMismatch`] and changes nothing.
 /// - **ID6** `complete` records the outcome even after the claim has expired, as long as nobody took it over. A second `complete` fails with
 ///   [`StoreError::VersionMismatch`] and leaves the first outcome.
 /// - **ID7** `release` makes the key free again; it says that nothing has happened.

@@ -71,7 +71,7 @@ impl PageRequest {
 pub struct Page<T> {
     /// The items, in the listing's order.
     pub items: Vec<T>,
-    /// Where the next page begins; `None` at the end.
+    /// Where the next page begins; `None` at the end, also when the last page is exactly full.
     pub next: Option<Cursor>,
 }
 

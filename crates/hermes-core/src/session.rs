@@ -277,7 +277,7 @@ pub struct SearchHit {
 ///   lists and searches leave it out, all else fails with [`StoreError::NotFound`].
 /// - **SS4** `list` gives an owner's sessions, last `updated` first (then by id, descending), in pages that together hold each session
 ///   once while nothing changes.
-/// - **SS5** `rename` changes the title and `updated`, and nothing else. A title over [`MAX_TITLE_BYTES`] is [`StoreError::Invalid`], on `create` too.
+/// - **SS5** `rename` changes the title and `updated`, and nothing else. A title over [`MAX_TITLE_BYTES`] is [`StoreError::Invalid`], on `create` and `fork` too.
 ///
 /// The log
 /// - **SS6** `append` gives the messages consecutive places after `expected`, all or none, and returns them as stored; `updated` becomes the guard's time.
@@ -286,7 +286,7 @@ pub struct SearchHit {
 /// - **SS9** A message reads back equal in every part: body, marks, step, tokens, opaque JSON byte for byte, time to the microsecond.
 /// - **SS10** `page` gives the messages of the filter between `from` and `to` in the order asked for, at most `limit`, and says truly whether there are more.
 /// - **SS11** `messages` gives those of the named places that exist, in ascending order, each once.
-/// - **SS12** `append` of no messages stores nothing and succeeds when `expected` and guard are right.
+/// - **SS12** `append` of no messages stores nothing, leaves `updated` as it is, and succeeds when `expected` and guard are right.
 ///
 /// Guards
 /// - **SS13** A write whose fence is not the session's present one fails with [`StoreError::Fenced`] and changes nothing. This holds for `append`,
@@ -299,7 +299,7 @@ pub struct SearchHit {
 ///
 /// Search
 /// - **SS17** `search` finds the messages that hold all terms of the text (terms as made by `hermes_text`: words, and Chinese by
-///   bigrams), newest first by creation time, then by session and place, in pages.
+///   bigrams), newest first by creation time, then by session and place, both descending, in pages. Messages of a fork are found like any other.
 /// - **SS18** A search text without a term, such as punctuation alone, finds nothing. Journal entries are never found.
 ///
 /// Lifecycle
@@ -308,7 +308,7 @@ pub struct SearchHit {
 /// - **SS20** `fork` at a place beyond the last message is [`StoreError::Invalid`].
 /// - **SS21** `delete` removes a session with its log, context and lease, and says whether there was one; a fork of it stays whole.
 /// - **SS22** `erase_user` removes all sessions of an owner, and of no other, and says how many.
-/// - **SS23** `collect` removes at most `limit` leases that ended before `now`, without lowering any fence, and says how many.
+/// - **SS23** `collect` removes at most `limit` leases that ended at or before `now`, without lowering any fence, and says how many.
 #[async_trait]
 pub trait SessionStore: LeaseStore {
     /// Stores a new session.
@@ -413,7 +413,7 @@ pub trait SessionStore: LeaseStore {
     /// A failure of the backend.
     async fn erase_user(&self, owner: &Owner) -> Result<u64, StoreError>;
 
-    /// Removes leases that ended before `now`, at most `limit`; says how many.
+    /// Removes leases that ended at or before `now`, at most `limit`; says how many.
     ///
     /// # Errors
     /// A failure of the backend.

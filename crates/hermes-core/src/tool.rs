@@ -303,6 +303,18 @@ impl ToolOutput {
     }
 }
 
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
 impl From<Value> for ToolOutput {
     fn from(value: Value) -> Self {
         Self::json(value)
@@ -486,11 +498,9 @@ impl ToolOutcome {
     #[must_use]
     pub fn to_model_text(&self) -> String {
         match &self.result {
-            Outcome::Success { output, .. } => {
-                serde_json::json!({ "success": true, "output": output }).to_string()
-            }
+            Outcome::Success { output, .. } => format!(r#"{{"success":true,"output":{output}}}"#),
             Outcome::Failure { error, .. } => {
-                serde_json::json!({ "success": false, "error": error }).to_string()
+                format!(r#"{{"success":false,"error":{}}}"#, Value::from(error.as_str()))
             }
         }
     }
@@ -697,9 +707,9 @@ mod tests {
     #[test]
     fn outcomes_have_one_shape() {
         let good = ToolOutcome::success(serde_json::json!({ "n": 1 }));
-        assert_eq!(good.to_model_text(), r#"{"output":{"n":1},"success":true}"#);
+        assert_eq!(good.to_model_text(), r#"{"success":true,"output":{"n":1}}"#);
         let bad = ToolOutcome::failure(FailureKind::Denied, "no \"way\"");
-        assert_eq!(bad.to_model_text(), r#"{"error":"no \"way\"","success":false}"#);
+        assert_eq!(bad.to_model_text(), r#"{"success":false,"error":"no \"way\""}"#);
         assert_eq!(bad.failure_kind(), Some(FailureKind::Denied));
     }
 }

@@ -131,7 +131,7 @@ impl McpClient {
         pins.approve(self.prefix(), tool, &seen, shared.server.settings.clock.as_ref())
             .await
             .map_err(|source| Error::Pins { server: server(), source })?;
-        shared.refresh.notify_one();
+        shared.relist.notify_one();
         Ok(())
     }
 

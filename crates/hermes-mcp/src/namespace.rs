@@ -143,7 +143,8 @@ mod tests {
             }
             prop_assert_eq!(&names, &back);
             for (name, tool) in given {
-                prop_assert!(name.len() <= MAX_NAME && name.bytes().all(allowed) && name.starts_with(&format!("{prefix}_")));
+                let begins = format!("{prefix}_");
+                prop_assert!(name.len() <= MAX_NAME && name.bytes().all(allowed) && name.starts_with(&begins));
                 prop_assert_eq!(names.original(&name), Some((prefix.as_str(), tool.as_str())));
             }
         }

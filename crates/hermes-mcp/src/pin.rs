@@ -135,8 +135,8 @@ mod tests {
     use super::*;
     use crate::wire;
 
-    fn of(definition: Value) -> Fingerprint {
-        fingerprint(&wire::tool(&definition).unwrap())
+    fn of(definition: &Value) -> Fingerprint {
+        fingerprint(&wire::tool(definition).unwrap())
     }
 
     #[test]
@@ -146,17 +146,17 @@ mod tests {
             r#"{"inputSchema":{"properties":{"b":{},"a":{}},"type":"object"},"description":"Pays","name":"pay"}"#,
         )
         .unwrap();
-        assert_eq!(of(base.clone()), of(turned));
+        assert_eq!(of(&base), of(&turned));
         for (pointer, value) in [
             ("/description", json!("Pays twice")),
             ("/inputSchema/properties/a", json!({ "type": "string" })),
         ] {
             let mut changed = base.clone();
             *changed.pointer_mut(pointer).unwrap() = value;
-            assert_ne!(of(base.clone()), of(changed), "{pointer}");
+            assert_ne!(of(&base), of(&changed), "{pointer}");
         }
         let mut hinted = base.clone();
         hinted["annotations"] = json!({ "readOnlyHint": true });
-        assert_ne!(of(base), of(hinted));
+        assert_ne!(of(&base), of(&hinted));
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
-use jiff::{ToSpan as _, ZonedDateTime};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _, ZonedDateTime};
 use regex::{Captures, Regex};
 
 /// Words for days, and how many days they lie from the day they are said on.
@@ -63,11 +64,15 @@ fn day(word: &str, said_at: &ZonedDateTime) -> Option<Date> {
     said_at.date().checked_add(days.days()).ok()
 }
 
+/// The end of the day after the latest date that a sentence names in the form `2026-12-24`: until then an event matters.
+pub(crate) fn over(content: &str, time_zone: &TimeZone) -> Option<Timestamp> {
+    let dates = DATED.as_ref()?.find_iter(content).filter_map(|found| found.as_str().parse::<Date>().ok());
+    let end = dates.max()?.checked_add(2.days()).ok()?;
+    Some(end.to_zoned_datetime(time_zone.clone()).ok()?.timestamp())
+}
+
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-    use jiff::tz::TimeZone;
-
     use super::*;
 
     fn at(time: &str, zone: &str) -> ZonedDateTime {
@@ -84,6 +89,15 @@ mod tests {
             resolved("The user sees a dentist Tomorrow.", &new_york),
             "The user sees a dentist Tomorrow (2026-12-02)."
         );
+    }
+
+    #[test]
+    fn an_event_matters_until_the_day_after_its_last_date() {
+        let shanghai = TimeZone::get("Asia/Shanghai").unwrap();
+        let until = over("从 2026-12-24 到 2026-12-26 出差", &shanghai).unwrap();
+        assert_eq!(until, "2026-12-28T00:00:00+08:00".parse::<Timestamp>().unwrap());
+        assert_eq!(over("出差", &shanghai), None);
+        assert_eq!(over("2026-13-45", &shanghai), None);
     }
 
     #[test]

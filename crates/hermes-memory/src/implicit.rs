@@ -149,6 +149,7 @@ impl Memory {
             source: MemorySource::Implicit,
             provenance,
             said_at: now,
+            keep_until: None,
         };
         self.create_once(self.record(owner, new, now)).await
     }

@@ -133,10 +133,12 @@ impl Memory {
         let draft = Draft { content, ..draft.clone() };
         let Proof { source, mut provenance } = taint::prove(&draft, input, turn)?;
         provenance.quote = provenance.quote.map(|quote| masked(&quote));
+        let content = finished(&draft, &input.said_at);
         Ok(NewMemory {
             layer: layer(draft.kind, source),
             kind: draft.kind,
-            content: finished(&draft, &input.said_at),
+            keep_until: date::over(&content, &turn.time_zone).filter(|_| draft.kind == MemoryKind::Event),
+            content,
             attribute: draft.attribute.map(about),
             confidence,
             source,

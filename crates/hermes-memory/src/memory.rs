@@ -149,6 +149,11 @@ impl Memory {
         self.vectors.lock().unwrap_or_else(PoisonError::into_inner).put(content, vector);
     }
 
+    /// Empties the cache, so that nothing of what was removed stays in it.
+    pub(crate) fn drop_cached(&self) {
+        self.vectors.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Embeds all memories anew after the embedder was changed (R13): drops the old vectors where the store holds those of another
     /// space, then goes on until every memory has one. It can be called again after a failure, and takes up where it stopped.
     ///
@@ -191,7 +196,7 @@ impl Memory {
     pub async fn erase_user(&self, owner: &Owner) -> Result<u64, Error> {
         let mut erased = self.episodic.erase_user(owner).await?;
         erased += self.semantic.erase_user(owner).await?;
-        self.vectors.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.drop_cached();
         for namespace in [HABIT_NAMESPACE, JANITOR_NAMESPACE] {
             erased += self.erase_state(owner, namespace).await?;
         }
@@ -219,7 +224,7 @@ impl Memory {
     pub async fn erase_session(&self, owner: &Owner, session: SessionId) -> Result<u64, Error> {
         let erased = self.episodic.erase_session(owner, session).await?
             + self.semantic.erase_session(owner, session).await?;
-        self.vectors.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.drop_cached();
         Ok(erased)
     }
 }

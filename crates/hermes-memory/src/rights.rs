@@ -140,6 +140,7 @@ impl Memory {
             source: MemorySource::UserCommand,
             provenance: dictated.provenance.into_iter().collect(),
             said_at: now,
+            keep_until: None,
         };
         self.settle(self.record(owner, new, now)).await
     }
@@ -164,6 +165,7 @@ impl Memory {
             source: MemorySource::UserCommand,
             provenance: old.provenance.clone(),
             said_at: now,
+            keep_until: None,
         };
         let new = self.record(owner, new, now);
         if new.fingerprint == old.fingerprint && old.status == MemoryStatus::Active {
@@ -222,6 +224,7 @@ impl Memory {
             let episodic = self.episodic.delete(owner, id).await?;
             gone += u64::from(semantic || episodic);
         }
+        self.drop_cached();
         Ok(gone)
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct NewMemory {
     pub(crate) source: MemorySource,
     pub(crate) provenance: Vec<Provenance>,
     pub(crate) said_at: Timestamp,
+    /// Until when a short-lived memory is kept at least, such as the day after an event.
+    pub(crate) keep_until: Option<Timestamp>,
 }
 
 /// What became of a memory that was to be written.
@@ -106,7 +108,7 @@ impl Memory {
             status: MemoryStatus::Active,
             supersedes: None,
             expires: match new.layer {
-                Layer::Episodic => Some(clock::later(now, self.config.episodic_life)),
+                Layer::Episodic => Some(clock::later(now, self.config.episodic_life)).max(new.keep_until),
                 Layer::Semantic => None,
             },
             version: Version::FIRST,

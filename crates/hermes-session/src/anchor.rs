@@ -12,18 +12,18 @@ const LONGEST_ANCHOR_CHARS: usize = 120;
 /// What counts as an identifier; the first rule that matches at a place takes it. Addresses and paths; dates and times; amounts;
 /// code; ids that mix letters and digits; long numbers.
 const ANCHOR: &str = r#"(?x)
-    (?P<url>https?://[^\s<>"'，。；）)]+)
-    |(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
-    |(?P<path>(?:[A-Za-z]:\\|~/|\.{1,2}/|/)?[\w.-]+(?:[/\\][\w.-]+)+)
-    |(?P<date>\d{4}\s?[-/年.]\s?\d{1,2}\s?[-/月.]\s?\d{1,2}\s?[日号]?(?:[T\s]?\d{1,2}(?::\d{2}(?::\d{2})?|[点时](?:\d{1,2}分?|半)?))?
+    (?:https?://[^\s<>"'，。；）)]+)
+    |(?:[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
+    |(?:(?:[A-Za-z]:\\|~/|\.{1,2}/|/)?[\w.-]+(?:[/\\][\w.-]+)+)
+    |(?:\d{4}\s?[-/年.]\s?\d{1,2}\s?[-/月.]\s?\d{1,2}\s?[日号]?(?:[T\s]?\d{1,2}(?::\d{2}(?::\d{2})?|[点时](?:\d{1,2}分?|半)?))?
         |\d{1,2}月\d{1,2}[日号](?:\d{1,2}[点时](?:\d{1,2}分?|半)?)?
         |\d{1,2}(?:st|nd|rd|th)?\s(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?(?:,?\s\d{4})?(?:\s(?:at\s)?\d{1,2}:\d{2})?
         |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s\d{1,2}(?:st|nd|rd|th)?\b(?:,?\s\d{4})?(?:\s(?:at\s)?\d{1,2}:\d{2})?
         |\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?)
-    |(?P<amount>(?:人民币|[A-Z]{3}\s?|[$€£¥￥])\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:万|亿|千|k|m|bn|million|billion))?(?:元(?:\d角)?(?:\d分)?|块)?
+    |(?:(?:人民币|[A-Z]{3}\s?|[$€£¥￥])\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:万|亿|千|k|m|bn|million|billion))?(?:元(?:\d角)?(?:\d分)?|块)?
         |\d[\d,]*(?:\.\d+)?\s?(?:万|亿)?(?:元(?:\d角)?(?:\d分)?|块钱?|美元|欧元|日元|港币|USD\b|EUR\b|CNY\b|RMB\b|dollars?\b|euros?\b|yuan\b|%|％))
-    |(?P<code>`[^`\n]{1,80}`|[A-Za-z_]\w*(?:::\w+)+(?:\(\))?|[A-Za-z_]\w*\(\)|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b[\w-]+\.(?:rs|py|js|ts|go|java|toml|json|yaml|yml|md|txt|csv|sql|sh|pdf|docx?|xlsx?|png|jpe?g)\b)
-    |(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*\d[A-Za-z0-9_-]*|\#\d+|\d{4,}(?:[.-]\d+)*)
+    |(?:`[^`\n]{1,80}`|[A-Za-z_]\w*(?:::\w+)+(?:\(\))?|[A-Za-z_]\w*\(\)|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b[\w-]+\.(?:rs|py|js|ts|go|java|toml|json|yaml|yml|md|txt|csv|sql|sh|pdf|docx?|xlsx?|png|jpe?g)\b)
+    |(?:[A-Za-z0-9][A-Za-z0-9_-]*\d[A-Za-z0-9_-]*|\#\d+|\d{4,}(?:[.-]\d+)*)
 "#;
 
 #[expect(clippy::expect_used, reason = "the pattern is a constant, and a test compiles it")]
@@ -31,14 +31,12 @@ static RULE: LazyLock<Regex> = LazyLock::new(|| Regex::new(ANCHOR).expect("a pat
 
 /// The identifiers of a text, in order, each as it stands there.
 pub(crate) fn anchors_of(text: &str) -> impl Iterator<Item = &str> {
-    RULE.captures_iter(text).filter_map(|found| {
-        let whole = found.get(0)?;
-        let text = whole.as_str().trim_matches(|letter: char| {
-            matches!(letter, '`' | '.' | ',' | '-' | '_') || letter.is_whitespace()
-        });
+    RULE.find_iter(text).filter_map(|found| {
+        let blank = |letter: char| matches!(letter, '`' | '.' | ',' | '-' | '_') || letter.is_whitespace();
+        let text = found.as_str().trim_matches(blank);
         // A short word with a digit says nothing: an ordinal, a `v2`.
-        let enough = found.name("id").is_none() || text.chars().count() >= 3;
-        (enough && !text.is_empty() && text.chars().count() <= LONGEST_ANCHOR_CHARS).then_some(text)
+        let short = text.len() < 3 && text.chars().all(|letter| letter.is_ascii_alphanumeric());
+        (!short && !text.is_empty() && text.chars().count() <= LONGEST_ANCHOR_CHARS).then_some(text)
     })
 }
 

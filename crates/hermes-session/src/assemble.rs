@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hermes_core::{ChatMessage, ContentPart, Message, Seq, TokenCounter, Tokens};
+use hermes_core::{ChatMessage, ContentPart, Message, Seq, Summary, TokenCounter, Tokens};
 use hermes_text::fence;
 
 use crate::budget::{BudgetExceeded, Composition, ContextSpec, Part};
@@ -12,6 +12,7 @@ use crate::context::{Context, FoldState};
 use crate::count::{count_content, count_message};
 use crate::explain::{Explanation, PartLine, ShrinkReason, Trim};
 use crate::fit::{Draft, shrink};
+use crate::fold::stand_in;
 use crate::pairs::{Repaired, repair_all};
 use crate::window::{Entry, WindowView, turns};
 
@@ -20,7 +21,7 @@ use crate::window::{Entry, WindowView, turns};
 /// The order is that of S13: system, summary with anchors, sticky messages of folded turns, whole turns, and in the last of these the blocks beside the
 /// user's words. What is too much gives way in the order of S6:
 /// 1. every tool result over the cap shrinks to it; turns that are due fold (into a digest, where the stored summary does not cover them);
-/// 2. results of earlier turns shrink, the oldest first, an eighth of the budget at a time so that the next step finds the same bytes;
+/// 2. results of earlier turns shrink, the oldest first, a quarter of the budget at a time so that the next step finds the same bytes;
 /// 3. whole old turns fold, a batch at a time;
 /// 4. results of earlier steps of the current turn shrink, then those of its latest step;
 /// 5. sticky messages condense to a line each and the summary gives up its length; at last the results of the current turn keep only a line.
@@ -36,18 +37,20 @@ pub fn assemble(
     counter: &dyn TokenCounter,
 ) -> Result<Context, BudgetExceeded> {
     let window = Window::load(view, spec, config, counter);
-    let due = config.turns_due(window.turns.len()).min(window.foldable);
-    let mut folded = due;
+    let mut folded = config.turns_due(window.turns.len()).min(window.foldable);
+    let mut summary = window.stand_in(view.summary.as_ref(), 0, folded);
     loop {
         let last_resort = folded >= window.foldable;
-        let mut draft = Draft::new(&window, folded);
+        let mut draft = Draft::new(&window, folded, summary.clone());
         if draft.fit(last_resort) {
             return Ok(window.finish(&draft));
         }
         if last_resort {
             return Err(draft.exceeded());
         }
-        folded = (folded + config.fold_batch.max(1)).min(window.foldable);
+        let more = (folded + config.fold_batch.max(1)).min(window.foldable);
+        summary = window.stand_in(summary.as_ref(), folded, more);
+        folded = more;
     }
 }
 
@@ -143,6 +146,11 @@ impl<'a> Window<'a> {
             window.beside_tokens = count_message(counter, &alone);
         }
         window
+    }
+
+    /// The summary by rule that takes in the turns from `from` to before `to`.
+    fn stand_in(&self, summary: Option<&Summary>, from: usize, to: usize) -> Option<Summary> {
+        stand_in(summary, self.logged.get(from..to).unwrap_or_default(), self.config, self.counter)
     }
 
     /// The user message that begins the current turn.

@@ -9,7 +9,6 @@ use crate::assemble::{Item, Window};
 use crate::budget::{BudgetExceeded, Composition, Part};
 use crate::count::count_message;
 use crate::explain::{ShrinkReason, Trim};
-use crate::fold::stand_in;
 use crate::summary::{Block, StickyRoom, sticky_block, summary_block, summary_block_within};
 
 /// What a result shrinks to when nothing else can give way: a line of it and the handle. Our choice.
@@ -34,16 +33,12 @@ pub(crate) struct Draft<'w> {
 }
 
 impl<'w> Draft<'w> {
-    pub(crate) fn new(window: &'w Window<'w>, folded: usize) -> Self {
+    /// A draft with this many turns folded into this summary.
+    pub(crate) fn new(window: &'w Window<'w>, folded: usize, summary: Option<Summary>) -> Self {
         let Window { view, config, counter, .. } = *window;
         let gone = window.logged.get(..folded).unwrap_or_default();
         let mut sticky = view.sticky.clone();
         sticky.extend(gone.iter().copied().flatten().filter(|message| view.is_sticky(message)).cloned());
-        let summary = if gone.is_empty() {
-            view.summary.clone()
-        } else {
-            stand_in(view.summary.as_ref(), gone, config, counter)
-        };
         let room = StickyRoom {
             verbatim: config.sticky_budget,
             condensed: Tokens::new(config.sticky_budget.get() / 2),
@@ -105,14 +100,14 @@ impl<'w> Draft<'w> {
         self.fits()
     }
 
-    /// Shrinks results, the oldest first, until enough is saved. What is saved is rounded up to eighths of the budget, so that the next
+    /// Shrinks results, the oldest first, until enough is saved. What is saved is rounded up to quarters of the budget, so that the next
     /// step, which needs a little more, shrinks the same results and the prefix stays (S13).
     fn shrink_where(&mut self, to: Tokens, reason: ShrinkReason, which: impl Fn(usize, usize) -> bool) {
         let over = self.total().saturating_sub(self.window.budget).get();
         if over == 0 {
             return;
         }
-        let quantum = (self.window.budget.get() / 8).max(1);
+        let quantum = (self.window.budget.get() / 4).max(1);
         let need = Tokens::new(over.div_ceil(quantum).saturating_mul(quantum));
         let mut saved = Tokens::ZERO;
         for (turn, items) in self.turns.iter_mut().enumerate() {

@@ -3,13 +3,14 @@
 //! What needs an answer made to order (CM5, CM6, CM7: broken off, with opaque data, with a key in an error) is proved by each
 //! client against a server of its own.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt as _;
 use hermes_core::{
     ChatEvent, ChatMessage, ChatModel, ChatModelExt as _, ChatRequest, ContentPart, Effect, FinishReason,
     GenerationOptions, Tokens, ToolChoice, ToolSpec,
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 use crate::check::ok;
 

@@ -1,4 +1,4 @@
-//! The cases of [`SessionStore`](hermes_core::SessionStore), clause by clause.
+//! The cases of [`SessionStore`], clause by clause.
 
 pub mod context;
 pub mod fork;
@@ -9,12 +9,12 @@ pub mod owner;
 pub mod search;
 
 use hermes_core::{
-    LogQuery, Message, NewMessage, NewSession, Owner, Seq, SessionId, SessionStore, StoredSession, WriteGuard,
+    Limit, LogQuery, Message, NewMessage, NewSession, Owner, Seq, SessionId, SessionStore, StoredSession,
+    WriteGuard,
 };
 
 use crate::check::ok;
 use crate::sample::at;
-use hermes_core::Limit;
 
 /// Stores a session.
 pub(crate) async fn create(clause: &str, store: &dyn SessionStore, session: &NewSession) -> StoredSession {

@@ -101,7 +101,7 @@ impl ToolRegistry {
 
         let prepared = match self.prepare(&entry, call, &context, options, caller, wording).await {
             Ok(prepared) => prepared,
-            Err(refused) => return done(refused),
+            Err(refused) => return done(*refused),
         };
         let approval = match self.approve(&entry, call, &context, &prepared, options, wording).await {
             Approval::Allowed(note) => note,

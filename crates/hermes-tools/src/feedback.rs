@@ -13,6 +13,9 @@ use crate::validate::{Problem, Violation};
 /// How many characters of a name or of a foreign error are repeated.
 const NAME: usize = 80;
 
+/// How many characters one violation takes at most, whatever the names and values in the schema.
+const LINE: usize = 800;
+
 /// How many names of tools are listed for a wrong one.
 const TOOLS: usize = 20;
 
@@ -181,12 +184,18 @@ impl Wording {
                         &self.say(|| format!(", … and {more} more"), || format!("……另有 {more} 个")),
                     );
                 }
+                // The likely one stands before the list: cutting a long line keeps it.
                 let meant = nearest.as_ref().map_or_else(String::new, |nearest| {
-                    self.say(|| format!(". Did you mean {nearest}?"), || format!("。是否想写 {nearest}？"))
+                    self.say(|| format!("; did you mean {nearest}?"), || format!("；是否想写 {nearest}？"))
                 });
+                let stop = if meant.is_empty() {
+                    self.say(|| ".".to_owned(), || "。".to_owned())
+                } else {
+                    String::new()
+                };
                 self.say(
-                    || format!("expected one of {listed}; got {shown}{meant}"),
-                    || format!("应为其中之一：{listed}；收到 {shown}{meant}"),
+                    || format!("got {shown}, which is not allowed{meant}{stop} Allowed: {listed}"),
+                    || format!("收到 {shown}，不在允许的值之中{meant}{stop}允许的值：{listed}"),
                 )
             }
             Problem::Limit { rule, limit, shown } => {
@@ -208,11 +217,12 @@ impl Wording {
                 || format!("不符合规则 {rule}；收到 {shown}"),
             ),
         };
-        if at.is_empty() {
+        let line = if at.is_empty() {
             self.say(|| format!("- arguments: {said}"), || format!("- 整体：{said}"))
         } else {
             self.say(|| format!("- {at}: {said}"), || format!("- {at}：{said}"))
-        }
+        };
+        hermes_text::truncate_chars(&line, LINE).into_owned()
     }
 
     fn limit(self, rule: &str, limit: &str) -> String {

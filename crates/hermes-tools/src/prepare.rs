@@ -99,7 +99,7 @@ impl ToolRegistry {
         options: &ExecuteOptions,
         caller: Caller<'_>,
         wording: Wording,
-    ) -> Result<Prepared, ToolOutcome> {
+    ) -> Result<Prepared, Box<ToolOutcome>> {
         if let Some(Resume { started, .. }) = &options.resume {
             return Ok(Prepared {
                 arguments: started.arguments.clone(),
@@ -115,7 +115,7 @@ impl ToolRegistry {
             Ok(read) => read,
             Err(fault) => {
                 self.shared.stats.checked(caller, Arguments::Refused);
-                return Err(refusal(&self.settings, wording, entry, &fault));
+                return Err(Box::new(refusal(&self.settings, wording, entry, &fault)));
             }
         };
         let mut filled = Vec::new();
@@ -128,14 +128,19 @@ impl ToolRegistry {
         }
         if !violations.is_empty() {
             self.shared.stats.checked(caller, Arguments::Refused);
-            return Err(refusal(&self.settings, wording, entry, &ArgumentFault::Violations(violations)));
+            return Err(Box::new(refusal(
+                &self.settings,
+                wording,
+                entry,
+                &ArgumentFault::Violations(violations),
+            )));
         }
         let as_they_came = read.repaired.is_empty() && filled.is_empty();
         self.shared
             .stats
             .checked(caller, if as_they_came { Arguments::Fitting } else { Arguments::Repaired });
-        let key =
-            key_of(entry, context, &read.value).map_err(|error| wording.not_started(&call.name, &error))?;
+        let key = key_of(entry, context, &read.value)
+            .map_err(|error| Box::new(wording.not_started(&call.name, &error)))?;
         Ok(Prepared { arguments: text_of(&read), key, filled, repaired: in_words(&read) })
     }
 
@@ -146,15 +151,20 @@ impl ToolRegistry {
         call: &ToolCall,
         approved: &Approved,
         wording: Wording,
-    ) -> Result<Prepared, ToolOutcome> {
+    ) -> Result<Prepared, Box<ToolOutcome>> {
         let shown = &approved.call;
         if shown.call != *call {
-            return Err(wording.not_started(&call.name, &"the approval is for another call"));
+            return Err(Box::new(wording.not_started(&call.name, &"the approval is for another call")));
         }
         let value = shown.arguments.read::<Value>().unwrap_or_default();
         let violations = validate::violations(entry, &value);
         if !violations.is_empty() {
-            return Err(refusal(&self.settings, wording, entry, &ArgumentFault::Violations(violations)));
+            return Err(Box::new(refusal(
+                &self.settings,
+                wording,
+                entry,
+                &ArgumentFault::Violations(violations),
+            )));
         }
         Ok(Prepared {
             arguments: shown.arguments.clone(),

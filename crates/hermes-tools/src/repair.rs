@@ -21,8 +21,8 @@ use serde_json::{Map, Number, Value};
 
 use crate::schema;
 
-/// The most repairs of one call by its schema; each costs a validation.
-const MAX_REPAIRS: usize = 64;
+/// How many repairs by the schema are tried for one call; each costs a validation.
+const MAX_TRIES: usize = 64;
 
 /// One repair that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,19 +179,21 @@ pub(crate) fn mend_values(validator: &Validator, read: Read) -> Read {
     }
     let Read { mut value, text, mut repaired } = read;
     let before = repaired.len();
-    let mut faults = faults(validator, &value);
-    while repaired.len() < before + MAX_REPAIRS {
-        let step = candidates(validator, &value).into_iter().find_map(|(repair, candidate)| {
-            let left = self::faults(validator, &candidate);
-            (left.len() < faults.len() && left.iter().all(|fault| faults.contains(fault)))
-                .then_some((repair, candidate, left))
-        });
+    let mut known = faults(validator, &value);
+    let mut tries = MAX_TRIES;
+    while !known.is_empty() {
+        let step =
+            validator.iter_errors(&value).filter_map(|error| mending(&value, &error)).take(tries).find_map(
+                |(repair, candidate)| {
+                    tries -= 1;
+                    let left = faults(validator, &candidate);
+                    let better = left.len() < known.len() && left.iter().all(|fault| known.contains(fault));
+                    better.then_some((repair, candidate, left))
+                },
+            );
         let Some((repair, candidate, left)) = step else { break };
-        (value, faults) = (candidate, left);
+        (value, known) = (candidate, left);
         repaired.push(repair);
-        if faults.is_empty() {
-            break;
-        }
     }
     let text = if repaired.len() > before { value.to_string() } else { text };
     Read { value, text, repaired }
@@ -227,22 +229,15 @@ fn fault(error: &ValidationError<'_>) -> (String, String) {
     (place, rule)
 }
 
-fn candidates(validator: &Validator, value: &Value) -> Vec<(Repaired, Value)> {
-    let mut found = Vec::new();
-    for error in validator.iter_errors(value) {
-        let pointer = error.instance_path().as_str();
-        if pointer.is_empty() {
-            continue;
-        }
-        match error.instance().as_ref() {
-            Value::String(text) if refuses(&error, JsonType::String) => {
-                found.extend(decoded(value, pointer, text));
-            }
-            Value::Null => found.extend(without(value, pointer)),
-            _ => {}
-        }
+/// The arguments with one violation mended, where it is of the kind that can be.
+fn mending(value: &Value, error: &ValidationError<'_>) -> Option<(Repaired, Value)> {
+    let pointer = error.instance_path().as_str();
+    match error.instance().as_ref() {
+        _ if pointer.is_empty() => None,
+        Value::String(text) if refuses(error, JsonType::String) => decoded(value, pointer, text),
+        Value::Null => without(value, pointer),
+        _ => None,
     }
-    found
 }
 
 /// Whether the error means that no value of a type would do.

@@ -296,7 +296,7 @@ fn collect_references(schema: &Value, shared: &mut BTreeSet<String>) {
 fn is_mixed(fields: &Map<String, Value>) -> bool {
     let applies = |key: &&str| fields.contains_key(*key);
     let own = fields.contains_key("properties");
-    let alternatives = ["anyOf", "oneOf", "if", "$ref", "dependentSchemas"].iter().any(|key| applies(key));
+    let alternatives = ["anyOf", "oneOf", "if", "$ref", "dependentSchemas"].iter().any(applies);
     fields.contains_key("allOf") || (own && alternatives) || fields.contains_key("if")
 }
 

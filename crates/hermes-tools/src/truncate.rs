@@ -24,12 +24,17 @@ pub(crate) async fn shorten(
     output: &ToolOutput,
 ) -> Shortened {
     let limit = usize::try_from(settings.config.result_tokens).unwrap_or(usize::MAX);
-    let text = match &output.value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
     let measure = |text: &str| settings.count(&in_result(text));
-    if !exceeds(&text, limit, &measure) {
+    // A text stands in the result with its quotes escaped; other JSON stands there as it is, until it is cut and becomes a text.
+    let (text, exceeds) = match &output.value {
+        Value::String(text) => (text.clone(), exceeds(text, limit, &measure)),
+        other => {
+            let text = other.to_string();
+            let exceeds = exceeds(&text, limit, &|text| settings.count(text));
+            (text, exceeds)
+        }
+    };
+    if !exceeds {
         return keep_raw(settings, wording, tool, context, output, &text, limit).await;
     }
     let artifact = store(settings, tool, context, output.raw.as_deref().unwrap_or(&text)).await;

@@ -138,6 +138,24 @@ async fn a_connection_that_is_closed_under_a_request_is_replaced_once() {
     assert_eq!(server.requests().len(), 2);
 }
 
+#[test]
+fn connections_are_shared_within_a_runtime_and_not_beyond() {
+    let runtime =
+        || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let good = json(r#"{"choices":[{"message":{"content":"hi"}}]}"#);
+    let (of_server, one, another) = (runtime(), runtime(), runtime());
+    let server =
+        of_server.block_on(Server::start((0..4).map(|_| Answer::Pieces(vec![good.clone()])).collect()));
+    let model = || OpenAiModel::new(&OpenAiConfig::new(server.endpoint(), "m")).unwrap();
+    let first = model();
+    for (runtime, model, connections) in
+        [(&one, &first, 1), (&one, &model(), 1), (&another, &first, 2), (&one, &first, 2)]
+    {
+        assert_eq!(runtime.block_on(model.ask(hello())).unwrap().text, "hi");
+        assert_eq!(server.seen.lock().unwrap().connections, connections);
+    }
+}
+
 #[tokio::test]
 async fn models_are_listed_and_the_first_can_be_taken() {
     let list = json(r#"{"object":"list","data":[{"id":"a","meta":{"n_ctx":2048}},{"id":"b"}]}"#);

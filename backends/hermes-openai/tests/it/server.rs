@@ -41,6 +41,8 @@ impl Server {
         let shared = Arc::clone(&seen);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                // Each piece goes out by itself and at once.
+                stream.set_nodelay(true).unwrap();
                 shared.lock().unwrap().connections += 1;
                 let (seen, answers) = (Arc::clone(&shared), Arc::clone(&answers));
                 tokio::spawn(async move {

@@ -6,13 +6,19 @@ use directories::ProjectDirs;
 use hermes::core::Owner;
 use serde::Deserialize;
 
+use super::model::USUAL;
 use crate::cli::ChatArgs;
 use crate::error::Error;
+
+/// How alike an unknown key and a known one have to be for a hint: two slips in a word of five.
+const LIKENESS: f64 = 0.6;
 
 /// The settings of a chat.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) base_url: Option<String>,
+    /// Where a local server is looked for when no service is configured.
+    pub(crate) local_servers: Vec<String>,
     pub(crate) model: Option<String>,
     pub(crate) api_key: Option<String>,
     pub(crate) mcp: Option<PathBuf>,
@@ -30,6 +36,7 @@ pub(crate) struct Config {
 #[serde(default, deny_unknown_fields)]
 struct File {
     base_url: Option<String>,
+    local_servers: Option<Vec<String>>,
     model: Option<String>,
     mcp: Option<PathBuf>,
     memory: Option<bool>,
@@ -47,6 +54,7 @@ impl Config {
         let own_mcp = Some(data_dir.join("mcp.json")).filter(|path| path.exists());
         Ok(Self {
             base_url: args.base_url.clone().or_else(|| variable("OPENAI_BASE_URL")).or(file.base_url),
+            local_servers: file.local_servers.unwrap_or_else(|| USUAL.map(str::to_owned).to_vec()),
             model: args.model.clone().or_else(|| variable("OPENAI_MODEL")).or(file.model),
             api_key: args.api_key.clone().or_else(|| variable("OPENAI_API_KEY")),
             mcp: args.mcp.clone().or(file.mcp).or(own_mcp),
@@ -75,19 +83,30 @@ impl File {
             Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Error::file(path, error)),
         };
-        toml::from_str(&text).map_err(|error| {
-            let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().lines().count().max(1));
-            let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            Error::file(path, format!("{place}{}", error.message()))
-        })
+        toml::from_str(&text).map_err(|error| Error::file(path, said(&error, &text)))
     }
+}
+
+/// What is wrong with the settings file, and where; for an unknown key also what was probably meant.
+fn said(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
+    let place = before.map(|line| format!("line {line}: ")).unwrap_or_default();
+    let message = error.message();
+    // The message is the list's only bearer: the unknown key and the known ones stand in it between backticks.
+    let mut names = message.strip_prefix("unknown field ").into_iter().flat_map(|rest| rest.split('`').skip(1).step_by(2));
+    let nearest = names.next().and_then(|key| {
+        let likeness = |known: &str| strsim::normalized_damerau_levenshtein(key, known);
+        names.filter(|known| likeness(known) >= LIKENESS).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
+    });
+    let hint = nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default();
+    format!("{place}{message}{hint}")
 }
 
 fn data_dir(args: &ChatArgs) -> Result<PathBuf, Error> {
     let usual = || ProjectDirs::from("", "", "hermes").map(|dirs| dirs.data_dir().to_owned());
     let missing = || Error::Usage("no home folder is known: say with --data-dir where to keep sessions".to_owned());
     let dir = args.data_dir.clone().or_else(usual).ok_or_else(missing)?;
-    std::fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
+    std::fs::create_dir_all(&dir).map_err(|e| Error::folder(&dir, &e))?;
     Ok(dir)
 }
 

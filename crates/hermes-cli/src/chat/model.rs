@@ -7,10 +7,10 @@ use hermes::openai::{Endpoint, OpenAiConfig, OpenAiModel, models};
 
 use super::config::Config;
 use crate::error::Error;
-use crate::output::warn;
 
 /// The addresses where local servers usually listen: llama.cpp, Ollama, LM Studio, vLLM.
-const USUAL: [&str; 4] = ["http://127.0.0.1:8080", "http://127.0.0.1:11434", "http://127.0.0.1:1234", "http://127.0.0.1:8000"];
+pub(crate) const USUAL: [&str; 4] =
+    ["http://127.0.0.1:8080", "http://127.0.0.1:11434", "http://127.0.0.1:1234", "http://127.0.0.1:8000"];
 
 /// How long a local server may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ async fn endpoint(config: &Config) -> Result<Endpoint, Error> {
     let mut endpoint = match (&config.base_url, &config.api_key) {
         (Some(url), _) => Endpoint::new(url),
         (None, Some(_)) => Endpoint::default(),
-        (None, None) => local().await?,
+        (None, None) => local(&config.local_servers).await?,
     };
     if let Some(key) = &config.api_key {
         endpoint = endpoint.with_api_key(key.as_str());
@@ -34,8 +34,9 @@ async fn endpoint(config: &Config) -> Result<Endpoint, Error> {
     Ok(endpoint)
 }
 
-async fn local() -> Result<Endpoint, Error> {
-    for url in USUAL {
+/// The first local server that answers and has a model.
+async fn local(addresses: &[String]) -> Result<Endpoint, Error> {
+    for url in addresses {
         let mut endpoint = Endpoint::new(url);
         endpoint.connect_timeout = PATIENCE;
         endpoint.first_byte_timeout = PATIENCE;
@@ -43,8 +44,5 @@ async fn local() -> Result<Endpoint, Error> {
             return Ok(Endpoint::new(url));
         }
     }
-    warn("No model is configured, and no local server answers on the usual ports (8080, 11434, 1234, 8000).");
-    warn("Start one, such as `llama-server -m model.gguf --jinja` or `ollama serve`, and run this again;");
-    warn("or name one: `--base-url URL`, or set OPENAI_API_KEY (and OPENAI_BASE_URL for another service).");
-    Err(Error::NoModel)
+    Err(Error::NoModel { tried: addresses.to_vec() })
 }

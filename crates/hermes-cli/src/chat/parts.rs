@@ -1,10 +1,12 @@
 //! The chat's agent, put together.
 
+use std::path::Path;
+
 use hermes::agent::{Agent, AgentConfig};
 use hermes::core::{ChatModel as _, Clock as _, GenerationOptions, SystemClock, Tokens};
 use hermes::embed::LocalEmbedder;
 use hermes::inmemory::InMemorySemanticStore;
-use hermes::mcp::{McpClient, McpConfig, connect_all};
+use hermes::mcp::{ConfigError, McpClient, McpConfig, connect_all};
 use hermes::memory::{Memory, ModelExtractor};
 use hermes::openai::OpenAiModel;
 use hermes::prelude::{CallContext, Effect, ToolError, ToolRegistry, ToolSpec};
@@ -31,12 +33,17 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub(crate) async fn build(config: &Config, out: Output) -> Result<Self, Error> {
+        // What can be told from files alone is told before anyone is asked.
+        let servers = servers(config)?;
         let store = SqliteStore::connect(&format!("sqlite://{}", config.data_dir.join("hermes.db").display())).await?;
         let model = model::connect(config).await?;
         let model_name = model.info().id.clone();
         let tools = ToolRegistry::new();
         tools.register(clock_contract(), |zone: Zone, _context: CallContext| async move { current_time(&zone) })?;
-        let servers = attach_servers(config, &tools, out).await?;
+        let servers = match servers {
+            Some((path, servers)) => attach(path, servers, &tools, out).await?,
+            None => Vec::new(),
+        };
 
         let counter = TiktokenCounter::for_model(&model_name).unwrap_or_else(TiktokenCounter::estimate);
         let mut options = AgentConfig::default();
@@ -86,20 +93,33 @@ fn memory(config: &Config, store: &SqliteStore, model: OpenAiModel) -> Option<Me
     }
 }
 
-/// Connects the MCP servers of the configured file; one that is not there costs its own tools only (M7).
-async fn attach_servers(config: &Config, tools: &ToolRegistry, out: Output) -> Result<Vec<McpClient>, Error> {
-    let Some(path) = &config.mcp else { return Ok(Vec::new()) };
-    let servers = McpConfig::load(path).map_err(|e| Error::file(path, Error::with_causes(&e)))?;
+/// The MCP servers of the configured file.
+fn servers(config: &Config) -> Result<Option<(&Path, McpConfig)>, Error> {
+    let Some(path) = &config.mcp else { return Ok(None) };
+    let servers = McpConfig::load(path).map_err(|error| match &error {
+        // This one names the file itself.
+        ConfigError::Read { .. } => Error::Usage(Error::with_causes(&error)),
+        _ => Error::file(path, Error::with_causes(&error)),
+    })?;
     for warning in servers.warnings() {
         warn(&format!("hermes: {}: {warning}", path.display()));
     }
+    Ok(Some((path, servers)))
+}
+
+/// Connects MCP servers; one that is not there costs its own tools only, unless it is required (M7).
+async fn attach(path: &Path, servers: McpConfig, tools: &ToolRegistry, out: Output) -> Result<Vec<McpClient>, Error> {
     let connected = connect_all(servers).await.map_err(|e| Error::file(path, Error::with_causes(&e)))?;
     for failure in &connected.failures {
-        warn(&format!("hermes: MCP server {}: {}", failure.server, Error::with_causes(&failure.error)));
+        let later = if failure.error.is_transient() { "its tools join when it answers" } else { "the chat goes on without its tools" };
+        warn(&format!("hermes: {}; {later}", Error::with_causes(&failure.error)));
     }
     for client in &connected.clients {
         let attached = tools.attach(client.clone())?;
-        out.aside(&format!("{}: {} tools", attached.source, attached.added.len()))?;
+        let failed = connected.failures.iter().any(|failure| failure.server == attached.source);
+        if !failed {
+            out.aside(&format!("{}: {} tools", attached.source, attached.added.len()))?;
+        }
         for skipped in attached.skipped {
             warn(&format!("hermes: MCP server {}: {} is left out: {}", attached.source, skipped.name, skipped.reason));
         }

@@ -68,6 +68,11 @@ impl Show {
         self.out.aside(&format!("({why})"))
     }
 
+    /// The turn has failed: what has been shown of the answer gets its line end.
+    pub(crate) fn broken_off(&mut self) -> Result<(), Error> {
+        self.break_line()
+    }
+
     /// A line that stands beside the answer.
     fn beside(&mut self, text: &str) -> Result<(), Error> {
         self.break_line()?;

@@ -107,6 +107,8 @@ pub(crate) fn assistant(words: Words, now: Timestamp) -> ScriptedModel {
                 Line::Call("search_restaurant", json!({ "cuisine": words.cuisine() }))
             } else if said.contains(words.question()) {
                 Line::Say(words.already_booked().to_owned())
+            } else if said.contains(words.earlier()) {
+                Line::Say(words.noted().to_owned())
             } else {
                 Line::Say(words.acknowledge().to_owned())
             }

@@ -1,7 +1,8 @@
 //! The demo's trace: each link of the task as it happens.
 
-use hermes::agent::AgentEvent;
-use hermes::core::{ChatMessage, ChatRequest, ToolResult, text_of};
+use hermes::agent::{AgentEvent, RequestTokens};
+use hermes::core::{ChatMessage, ChatRequest, TokenCounter, ToolResult, text_of};
+use hermes::tiktoken::TiktokenCounter;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -13,11 +14,13 @@ pub(crate) struct Trace {
     whole: bool,
     in_text: bool,
     requests: usize,
+    /// What the turn's requests were made of, each with its answer (L4).
+    tokens: RequestTokens,
 }
 
 impl Trace {
     pub(crate) fn new(out: Output, whole: bool) -> Self {
-        Self { out, whole, in_text: false, requests: 0 }
+        Self { out, whole, in_text: false, requests: 0, tokens: RequestTokens::default() }
     }
 
     pub(crate) fn said(&self, text: &str) -> Result<(), Error> {
@@ -27,6 +30,11 @@ impl Trace {
 
     pub(crate) fn event(&mut self, event: &AgentEvent) -> Result<(), Error> {
         self.out.event(event)?;
+        match event {
+            AgentEvent::Request { tokens, .. } => self.tokens = self.tokens.plus(*tokens),
+            AgentEvent::Answered { text } => self.tokens.answer = self.tokens.answer + TiktokenCounter::o200k().count(text),
+            _ => {}
+        }
         if !self.whole || self.out == Output::Json {
             return Ok(());
         }
@@ -58,9 +66,8 @@ impl Trace {
                 out.line(&format!("   request {step}, tools offered: {}", tools.join(", ")))?;
                 if *step == 1 {
                     indent(out, &explanation.to_string())?;
-                    indent(out, &tokens.to_string())?;
                 }
-                Ok(())
+                out.aside(&format!("     with the tools' schemas: {} tokens", tokens.total()))
             }
             AgentEvent::Text { delta } => {
                 if !self.in_text {
@@ -97,16 +104,32 @@ impl Trace {
         }
     }
 
-    /// Shows a request as the model got it.
+    /// Shows a request as the model got it, once.
     pub(crate) fn sent(&mut self, request: Option<ChatRequest>) -> Result<(), Error> {
         let Some(request) = request else { return Ok(()) };
-        let messages: Vec<Value> = request.messages.iter().map(|message| serde_json::to_value(message.as_ref()).unwrap_or_default()).collect();
+        let messages: Vec<Value> =
+            request.messages.iter().map(|message| serde_json::to_value(message.as_ref()).unwrap_or_default()).collect();
         if messages.len() == self.requests {
             return Ok(());
         }
         self.requests = messages.len();
         self.out.event(&json!({ "event": "sent", "messages": messages }))?;
-        beside(&request).into_iter().try_for_each(|block| indent(self.out, &block))
+        if !self.whole {
+            return Ok(());
+        }
+        beside(&request).into_iter().try_for_each(|block| {
+            self.out.aside("   beside the user's message stands:")?;
+            indent(self.out, &block)
+        })
+    }
+
+    /// Shows what the turn's requests were made of, and gives it.
+    pub(crate) fn end(self) -> Result<RequestTokens, Error> {
+        if self.whole {
+            self.out.aside("   the tokens of this turn's requests and its answer:")?;
+            indent(self.out, &self.tokens.to_string())?;
+        }
+        Ok(self.tokens)
     }
 }
 
@@ -124,6 +147,6 @@ fn beside(request: &ChatRequest) -> Vec<String> {
     texts.split_last().map(|(_said, blocks)| blocks.iter().map(|block| (*block).to_owned()).collect()).unwrap_or_default()
 }
 
-fn indent(out: Output, text: &str) -> Result<(), Error> {
+pub(crate) fn indent(out: Output, text: &str) -> Result<(), Error> {
     text.lines().try_for_each(|line| out.aside(&format!("     {line}")))
 }

@@ -81,6 +81,10 @@ impl Words {
         self.pick("Sichuan", "川菜")
     }
 
+    pub(crate) fn noted(self) -> &'static str {
+        self.pick("Good to know, I will think of it.", "好的，我记住了。")
+    }
+
     pub(crate) fn acknowledge(self) -> &'static str {
         self.pick("About twelve kilometres.", "大约十二公里。")
     }

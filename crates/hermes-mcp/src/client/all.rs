@@ -57,7 +57,7 @@ pub async fn connect_all(config: McpConfig) -> Result<Connected, Error> {
     let attempts = join_all(shared.iter().map(|shared| async move {
         let required = shared.server.settings.required;
         let limit = shared.server.settings.connect_timeout.min(grace);
-        let attempt = connect::connect(shared);
+        let attempt = Box::pin(connect::connect(shared));
         let result = if required {
             attempt.await
         } else {

@@ -36,11 +36,7 @@ pub(crate) async fn call(
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let sent = link.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
     let mut pending = Pending(Some(sent.map_err(|_closed| away(shared, &link))?));
-    let result = wait(shared, &link, &mut pending, &cancel, context).await;
-    match result {
-        Ok(result) => Ok(plain(&result)),
-        Err(error) => Err(error),
-    }
+    wait(shared, &link, &mut pending, &cancel, context).await.map(|result| plain(&result))
 }
 
 async fn wait(

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam, ProgressToken};
+use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion};
 use rmcp::service::NotificationContext;
 use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::mpsc;
@@ -73,6 +73,8 @@ pub(crate) struct Handler {
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let mut config = ClientConfig::default();
+        // Newer versions know no `initialize`; a server that echoes what it is offered must not be taken for one of those.
+        config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         config.client_info = Implementation::new("hermes", env!("CARGO_PKG_VERSION"));
         config
     }

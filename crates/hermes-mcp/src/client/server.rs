@@ -249,7 +249,8 @@ impl<T: Into<Transport>> McpServer<T> {
         let server = self.into_any();
         namespace::check_prefix(&server.prefix)?;
         let shared = super::shared::Shared::new(server);
-        let connection = connect::connect(&shared).await?;
+        // A handshake's state is large, and callers embed this future in theirs.
+        let connection = Box::pin(connect::connect(&shared)).await?;
         Ok(supervise::spawn(shared, Some(connection)))
     }
 

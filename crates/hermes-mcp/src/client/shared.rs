@@ -19,8 +19,10 @@ use crate::pin::Fingerprint;
 pub(crate) struct Shared {
     pub(crate) server: McpServer,
     pub(crate) state: watch::Sender<State>,
-    /// Asks for a new list of tools.
+    /// The server says that its tools changed.
     pub(crate) refresh: Notify,
+    /// We want a new list of tools at once.
+    pub(crate) relist: Notify,
     /// Says that the connection may be dead.
     pub(crate) suspect: Notify,
 }
@@ -62,6 +64,7 @@ impl Shared {
             server,
             state: watch::Sender::new(state),
             refresh: Notify::new(),
+            relist: Notify::new(),
             suspect: Notify::new(),
         })
     }

@@ -28,8 +28,14 @@ const MAX_STDERR_LINE: usize = 16 * 1024;
 /// How much of a stray line is logged, in bytes.
 const LOGGED: usize = 200;
 
-/// How long is waited for the last words of a program that has ended, and for the end of one that has closed its output.
+/// How long is waited for the last words of a program that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// How long is waited for the end of a program that has closed its output.
+const LAST_BREATH: Duration = Duration::from_secs(1);
+
+/// The messages of a handshake: `initialize` and `initialized`.
+const GREETINGS: u8 = 2;
 
 /// "Please end", the same number on every Unix.
 #[cfg(unix)]
@@ -48,6 +54,8 @@ pub(crate) struct StdioTransport {
     stderr: Option<JoinHandle<()>>,
     child: Option<Box<dyn ChildWrapper>>,
     exited: bool,
+    /// The messages of the handshake that are still to come.
+    greetings: u8,
     report: Arc<ProcessReport>,
     grace: Duration,
 }
@@ -75,6 +83,7 @@ impl StdioTransport {
             stderr: Some(stderr),
             child: Some(child),
             exited: false,
+            greetings: GREETINGS,
             report,
             grace,
         })
@@ -105,7 +114,7 @@ impl StdioTransport {
     async fn take_leave(&mut self) {
         if let Some(child) = self.child.as_mut()
             && !self.exited
-            && let Ok(Ok(status)) = tokio::time::timeout(LAST_WORDS, child.inner_mut().wait()).await
+            && let Ok(Ok(status)) = tokio::time::timeout(LAST_BREATH, child.inner_mut().wait()).await
         {
             self.exited = true;
             self.report.ended(status);
@@ -124,6 +133,8 @@ impl Transport<RoleClient> for StdioTransport {
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let outgoing = self.outgoing.clone();
+        let greeting = self.greetings > 0;
+        self.greetings = self.greetings.saturating_sub(1);
         async move {
             let closed =
                 || std::io::Error::new(std::io::ErrorKind::BrokenPipe, "the program takes no more input");
@@ -131,8 +142,15 @@ impl Transport<RoleClient> for StdioTransport {
             line.push(b'\n');
             let (written, done) = oneshot::channel();
             let outgoing = outgoing.ok_or_else(closed)?;
-            outgoing.send(Outgoing { line, written }).await.map_err(|_gone| closed())?;
-            done.await.unwrap_or_else(|_gone| Err(closed()))
+            if outgoing.send(Outgoing { line, written }).await.is_err() && !greeting {
+                return Err(closed());
+            }
+            match done.await.unwrap_or_else(|_gone| Err(closed())) {
+                // A program that ends at once may be gone before it is greeted. Whoever receives next learns how it ended,
+                // which says more than a broken pipe.
+                Err(_) if greeting => Ok(()),
+                result => result,
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The one task of a client: it watches the connection, refreshes the tools, and reconnects (M7).
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use hermes_core::{CancelHandle, CancelSignal};
 use jiff::Timestamp;
 use rmcp::model::{ClientRequest, PingRequest};
 use rmcp::service::{PeerRequestOptions, ServiceError};
+use tokio::time::Sleep;
 
 use super::McpClient;
 use super::connect::{self, Connection};
@@ -66,7 +68,7 @@ async fn supervise(shared: Arc<Shared>, mut first: Option<Connection>, stop: Can
             None => tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                attempt = connect::connect(&shared) => attempt,
+                attempt = Box::pin(connect::connect(&shared)) => attempt,
             },
         };
         match attempt {
@@ -148,26 +150,46 @@ fn gone(shared: &Shared, reason: String) {
 /// Refreshes the tools when the server asks for it and probes the connection; ends with the reason when it is dead.
 async fn look_after(shared: &Shared, link: &Link) -> String {
     let mut idle_refreshes = 0_u32;
+    // When the tools are listed anew, after the server said that they changed.
+    let mut due: Option<Pin<Box<Sleep>>> = None;
     loop {
-        tokio::select! {
-            () = shared.refresh.notified() => {
-                tokio::time::sleep(pause(REFRESH_PAUSE, idle_refreshes)).await;
-                match connect::catalog(shared, link).await {
-                    Ok(catalog) if shared.publish(&catalog) => idle_refreshes = 0,
-                    Ok(_same) => idle_refreshes = idle_refreshes.saturating_add(1),
-                    Err(error) => {
-                        // The tools that are known stay.
-                        tracing::warn!(server = shared.server.prefix, %error, "the tools could not be refreshed");
-                        idle_refreshes = idle_refreshes.saturating_add(1);
-                    }
-                }
+        let announced = tokio::select! {
+            () = shared.refresh.notified(), if due.is_none() => {
+                due = Some(Box::pin(tokio::time::sleep(pause(REFRESH_PAUSE, idle_refreshes))));
+                continue;
             }
-            () = shared.suspect.notified() => if let Some(reason) = dead(link).await { return reason },
-            () = tokio::time::sleep(PROBE), if matches!(shared.server.transport, Transport::Http(_)) => {
-                if let Some(reason) = dead(link).await { return reason }
+            () = passed(&mut due) => true,
+            () = shared.relist.notified() => false,
+            () = shared.suspect.notified() => match dead(link).await {
+                Some(reason) => return reason,
+                None => continue,
+            },
+            () = tokio::time::sleep(PROBE), if matches!(shared.server.transport, Transport::Http(_)) => match dead(link).await {
+                Some(reason) => return reason,
+                None => continue,
+            },
+        };
+        let changed = match connect::catalog(shared, link).await {
+            Ok(catalog) => shared.publish(&catalog),
+            Err(error) => {
+                // The tools that are known stay.
+                tracing::warn!(server = shared.server.prefix, %error, "the tools could not be refreshed");
+                false
             }
+        };
+        if announced {
+            idle_refreshes = if changed { 0 } else { idle_refreshes.saturating_add(1) };
         }
     }
+}
+
+/// Ends when the time has come, and forgets it; never without one.
+async fn passed(due: &mut Option<Pin<Box<Sleep>>>) {
+    match due {
+        Some(sleep) => sleep.await,
+        None => std::future::pending().await,
+    }
+    *due = None;
 }
 
 /// Why a connection is dead; `None` while the server answers anything at all.

@@ -139,11 +139,26 @@ async fn a_client_that_is_started_connects_in_the_background() {
 
 #[tokio::test]
 async fn ending_is_bounded_and_takes_the_whole_group_along() {
-    // Stays when its input is closed, and so does its child, which holds its output open.
+    // Stays when its input is closed and when it is asked to end, and so does its child, which holds its output open.
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
     let server = McpClient::stdio("s", "sh")
-        .args(["-c", "trap '' TERM; sleep 1000 & while :; do wait; done"])
-        .connect_timeout(Duration::from_millis(200));
+        .args(["-c", "trap '' TERM; sleep 1000 & echo $! > \"$PID_FILE\"; while :; do wait; done"])
+        .env("PID_FILE", pid.display().to_string())
+        .connect_timeout(Duration::from_secs(1));
     assert!(matches!(soon(server.connect()).await, Err(Error::Timeout { .. })));
+    #[cfg(target_os = "linux")]
+    {
+        // Its parent is gone, so it may be left as a zombie where nobody adopts orphans.
+        let stat = format!("/proc/{}/stat", std::fs::read_to_string(&pid).unwrap().trim());
+        let runs = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        soon(async {
+            while runs() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
     let client =
         soon(scripted("s", "stubborn").shutdown_timeout(Duration::from_millis(400)).connect()).await.unwrap();
     soon(client.shutdown()).await;

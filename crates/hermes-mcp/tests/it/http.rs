@@ -101,16 +101,17 @@ async fn g19_an_expired_session_is_replaced_once() {
         assert_eq!(output.unwrap().value, json!({ "n": n }));
     }
     assert_eq!(count(&log, "initialize"), 2);
-    let log = log.lock().unwrap();
-    let initialize: Vec<&Request> = log.iter().filter(|request| request.rpc() == "initialize").collect();
-    assert_eq!(initialize[1].header("mcp-session-id"), None);
-    let under_s2 = |rpc: &str| {
-        log.iter()
-            .filter(|request| request.rpc() == rpc && request.header("mcp-session-id") == Some("S2"))
-            .count()
-    };
-    assert_eq!((under_s2("notifications/initialized"), under_s2("tools/call")), (1, 5));
-    drop(log);
+    {
+        let log = log.lock().unwrap();
+        let initialize: Vec<&Request> = log.iter().filter(|request| request.rpc() == "initialize").collect();
+        assert_eq!(initialize[1].header("mcp-session-id"), None);
+        let under_s2 = |rpc: &str| {
+            log.iter()
+                .filter(|request| request.rpc() == rpc && request.header("mcp-session-id") == Some("S2"))
+                .count()
+        };
+        assert_eq!((under_s2("notifications/initialized"), under_s2("tools/call")), (1, 5));
+    }
     soon(client.shutdown()).await;
 }
 

@@ -4,7 +4,8 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "helpers of tests say what is wrong by stopping"
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests say what is wrong by stopping, and take what `json!` gives"
 )]
 
 mod faults;
@@ -14,12 +15,12 @@ mod script;
 mod stdio;
 mod web;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_core::{CallContext, JsonText, Tool, ToolSource};
 use hermes_mcp::{Health, McpClient};
 use serde_json::Value;
-use std::sync::Arc;
 
 /// How long anything may take before a test is given up.
 const PATIENCE: Duration = Duration::from_secs(60);

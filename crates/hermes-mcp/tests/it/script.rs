@@ -57,15 +57,17 @@ impl Server {
         }
         if self.script == "noise" {
             for n in 0..200 {
-                writeln!(std::io::stderr(), "warning {n}").unwrap();
+                writeln!(std::io::stderr().lock(), "warning {n}").unwrap();
             }
         }
+        // The harness has begun a line of its own.
+        self.write(b"\n");
         for line in std::io::stdin().lock().lines() {
             let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
             self.seen.push(message.clone());
             if let Some(id) = message.get("id") {
                 self.noise();
-                self.answer(id.clone(), message["method"].as_str().unwrap_or_default(), &message["params"]);
+                self.answer(id, message["method"].as_str().unwrap_or_default(), &message["params"]);
             }
         }
         if self.script == "stubborn" {
@@ -115,17 +117,17 @@ impl Server {
         self.write(&long);
     }
 
-    fn answer(&mut self, id: Value, method: &str, params: &Value) {
+    fn answer(&mut self, id: &Value, method: &str, params: &Value) {
         match method {
-            "initialize" => self.result(&id, json!({
+            "initialize" => self.result(id, json!({
                 "protocolVersion": params["protocolVersion"],
                 "capabilities": { "tools": { "listChanged": true } },
                 "serverInfo": { "name": "scripted", "version": "1" },
                 "instructions": "be\u{200b} kind",
             })),
-            "tools/list" => self.list(&id, params),
-            "tools/call" => self.call(&id, params),
-            "ping" => self.result(&id, json!({})),
+            "tools/list" => self.list(id, params),
+            "tools/call" => self.call(id, params),
+            "ping" => self.result(id, json!({})),
             _ => self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no such method" } })),
         }
     }
@@ -166,7 +168,7 @@ impl Server {
         match params["name"].as_str().unwrap() {
             "echo" | "new" => self.text(id, &arguments.to_string()),
             "die" => {
-                writeln!(std::io::stderr(), "panic: db gone").unwrap();
+                writeln!(std::io::stderr().lock(), "panic: db gone").unwrap();
                 std::process::exit(1);
             }
             "env" => {

@@ -1,6 +1,6 @@
 //! The given cases on memory, by id.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hermes_core::{
     EpisodicStore, Layer, Limit, MemoryFilter, MemoryKind, MemoryRecord, MemorySource, MemoryStatus,
@@ -107,8 +107,9 @@ async fn assert_mind_changed(memory: &Memory, clock: &ManualClock) {
     let expired = with_status(memory, &dana(), MemoryStatus::Expired).await;
     assert_eq!(contents(&active), ["用户不再吃辣"]);
     assert_eq!(contents(&expired), ["用户喜欢吃辣"]);
-    assert_eq!(expired[0].valid_until, Some(at("2026-03-20T10:00:00+08:00")));
-    assert_eq!(active[0].supersedes, Some(expired[0].id));
+    let (active, expired) = (active.first().unwrap(), expired.first().unwrap());
+    assert_eq!(expired.valid_until, Some(at("2026-03-20T10:00:00+08:00")));
+    assert_eq!(active.supersedes, Some(expired.id));
     assert_eq!(recalled(&dinner(memory, clock).await), ["用户不再吃辣"]);
 }
 
@@ -212,7 +213,7 @@ async fn g30_nobody_gets_anothers_memories() {
 
 /// Takes every code and every quoted word that it is shown for a fact.
 #[derive(Debug, Clone, Default)]
-struct Greedy(Arc<std::sync::Mutex<Vec<ExtractionInput>>>);
+struct Greedy(Arc<Mutex<Vec<ExtractionInput>>>);
 
 #[async_trait]
 impl Extractor for Greedy {

@@ -240,6 +240,15 @@ async fn days_become_dates_in_the_users_time_zone() {
 }
 
 #[tokio::test]
+async fn an_event_is_kept_until_it_is_over() {
+    let said = "I fly to Chengdu on 2026-12-24";
+    let flight = draft(MemoryKind::Event, "The user flies to Chengdu on 2026-12-24", said);
+    let (memory, _) = learn(memory().0, &turn(1, said, WHEN), vec![flight]).await;
+    let record = &memory.export(&dana()).await.unwrap()[0];
+    assert_eq!((record.layer, record.expires), (Layer::Episodic, Some(at("2026-12-26T00:00:00Z"))));
+}
+
+#[tokio::test]
 async fn the_explicit_path_has_a_switch_and_a_weight() {
     let tea = || draft(MemoryKind::Preference, "The user likes tea", "I like tea");
     let with = |switch, weight| {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::support::{ByteCounter, assert_paired, call, call_id, counted, logged, result, step};
 
 /// How many random logs are made; each is assembled under every window of `WINDOWS` and every budget of `BUDGETS`: over 100,000 contexts.
-const LOGS: u32 = 100;
+const LOGS: u32 = 1_200;
 const WINDOWS: [(usize, usize); 4] = [(1, 1), (2, 1), (3, 2), (12, 4)];
 const BUDGETS: [u32; 21] = [
     0, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 700, 1_000, 1_500, 2_500, 5_000,

@@ -8,13 +8,10 @@ use hermes_core::{
 };
 use hermes_inmemory::InMemoryStore;
 use hermes_testkit::fake::{Answer, FailingStore, HashEmbedder, ManualClock, RecordingTool, ScriptedModel};
-use hermes_testkit::{Fresh, sample};
+use hermes_testkit::sample;
 
 /// Takes an implementation by its trait, as an application would hold it.
-fn shared<S: SessionStore + StateStore>(store: S) -> (Arc<dyn SessionStore>, Box<dyn StateStore>)
-where
-    S: Clone,
-{
+fn shared<S: SessionStore + StateStore + Clone>(store: S) -> (Arc<dyn SessionStore>, Box<dyn StateStore>) {
     (Arc::new(store.clone()), Box::new(store))
 }
 
@@ -51,11 +48,4 @@ async fn models_embedders_tools_and_clocks_forward_too() {
 
     let clock: Arc<dyn Clock> = Arc::new(Box::new(ManualClock::default()));
     assert_eq!(clock.now(), sample::at(0));
-}
-
-/// The kit's own embedder keeps the contract, held in any way.
-mod hash_embedder {
-    use super::{Fresh, HashEmbedder};
-
-    hermes_testkit::embedder_suite!(|| async { Fresh::new(HashEmbedder::new()) });
 }

@@ -4,19 +4,20 @@ use std::process::{Command, Output};
 
 /// A suite that needs a server. With one it runs in memory all the same: what counts here is whether it runs.
 mod needs_pgvector {
-    use hermes_inmemory::InMemoryStore;
     use hermes_testkit::Fresh;
 
-    hermes_testkit::state_store_suite!(requires "pgvector", |url: String| async move {
+    use crate::services::CharacterCounter;
+
+    hermes_testkit::token_counter_suite!(requires "pgvector", |url: String| async move {
         assert!(!url.is_empty(), "the address is handed on");
-        Fresh::new(InMemoryStore::new())
+        Fresh::new(CharacterCounter::new())
     });
 }
 
 fn run(environment: &[(&str, &str)]) -> Output {
     let this = std::env::current_exe().expect("a test binary knows its place");
     let mut command = Command::new(this);
-    command.args(["--exact", "servers::needs_pgvector::state_store::put_then_get"]);
+    command.args(["--exact", "servers::needs_pgvector::token_counter::counts_do_not_change"]);
     command.env_remove("HERMES_TEST_PGVECTOR_URL").env_remove("HERMES_TEST_REQUIRE");
     command.envs(environment.iter().copied()).output().expect("the test binary runs")
 }
@@ -32,9 +33,12 @@ fn without_a_server_a_test_passes_and_says_its_name() {
     assert!(text(&output.stdout).contains("1 passed"), "{}", text(&output.stdout));
     // The harness holds back what a passing test prints; this has to be seen all the same.
     let said = text(&output.stderr);
-    for part in
-        ["not run", "needs_pgvector::state_store::put_then_get", "pgvector", "HERMES_TEST_PGVECTOR_URL"]
-    {
+    for part in [
+        "not run",
+        "needs_pgvector::token_counter::counts_do_not_change",
+        "pgvector",
+        "HERMES_TEST_PGVECTOR_URL",
+    ] {
         assert!(said.contains(part), "{part} is missing: {said}");
     }
 }

@@ -92,7 +92,11 @@ impl ReadArtifact {
 
     async fn entry(&self, seq: Seq, context: &CallContext) -> Result<String, ToolError> {
         let Some(log) = &self.log else { return Err(not_there(&format!("log:{seq}"))) };
-        let messages = log.messages(&context.owner, context.session, &[seq]).await.map_err(failed)?;
+        let messages = match log.messages(&context.owner, context.session, &[seq]).await {
+            // A session that is not stored has no log.
+            Err(StoreError::NotFound { .. }) => Vec::new(),
+            found => found.map_err(failed)?,
+        };
         let message = messages.first().ok_or_else(|| not_there(&format!("log:{seq}")))?;
         Ok(text_of(message.body().content()))
     }

@@ -105,8 +105,7 @@ fn feedback_is_bounded_and_always_ends_in_the_request() {
     let fields: Vec<String> = (0..5_000).map(|n| format!("\"unknown_field_{n}\": {n}")).collect();
     let arguments = format!("{{{}}}", fields.join(","));
     for limit in [1, 60, 200, 500] {
-        let mut config = ToolConfig::default();
-        config.feedback_tokens = limit;
+        let config = ToolConfig { feedback_tokens: limit, ..ToolConfig::default() };
         let registry = registry(Language::English, config);
         let said = feedback(&registry, &arguments);
         assert!(said.ends_with("Correct this and call get_weather again."), "{said}");
@@ -114,6 +113,29 @@ fn feedback_is_bounded_and_always_ends_in_the_request() {
         // At least one violation is told, whatever the limit.
         assert!(registry.settings.count(&said) <= usize::try_from(limit).unwrap().max(150), "{said}");
     }
+}
+
+#[test]
+fn a_schema_of_any_size_gives_a_line_of_bounded_length() {
+    let long = |n: usize| format!("option_{n}_{}", "x".repeat(500));
+    let options: Vec<String> = (0..500).map(long).collect();
+    let fields: serde_json::Map<String, Value> = (0..500).map(|n| (long(n), json!({}))).collect();
+    let mut properties = fields;
+    properties.insert("pick".to_owned(), json!({ "enum": options }));
+    let registry = ToolRegistry::new();
+    let spec = ToolSpec::new("t", "").input_schema(json!({ "type": "object", "properties": properties }));
+    let entry =
+        registry.register(spec, |_: Value, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) });
+    // Beyond 256 KiB the schema itself is refused, so this one has half of that.
+    assert!(entry.unwrap_err().to_string().contains("bytes"));
+    let spec = ToolSpec::new("get_weather", "").input_schema(json!({ "type": "object", "properties": {
+        "pick": { "enum": options[..200] }, long(1): {}, long(2): {}
+    } }));
+    registry
+        .register(spec, |_: Value, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) })
+        .unwrap();
+    let said = feedback(&registry, &json!({ "pick": "option", "other": 1 }).to_string());
+    assert!(said.lines().all(|line| line.chars().count() <= 800) && said.len() < 3_000, "{said}");
 }
 
 #[test]

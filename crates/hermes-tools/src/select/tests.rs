@@ -100,3 +100,14 @@ async fn the_choice_keeps_to_its_tokens() {
     let chosen = names(&registry, &mut selection, &input(SessionId::generate(), "weather 3", &[])).await;
     assert_eq!(chosen.len(), 1, "{chosen:?}");
 }
+
+#[tokio::test]
+async fn meaning_helps_words_and_neither_is_needed() {
+    let plain = registry(60);
+    let meaning = plain.clone().with_embedder(hermes_testkit::fake::HashEmbedder::new());
+    for registry in [&plain, &meaning] {
+        let found = registry.find("weather forecast of a city", 1).await;
+        assert_eq!(found[0].name, "get_weather");
+    }
+    assert!(plain.find("?!", 5).await.is_empty());
+}

@@ -11,8 +11,8 @@ use crate::feedback::Wording;
 use crate::registry::{Settings, ToolRegistry};
 
 fn settings(tokens: u32, store: &InMemoryStore) -> Arc<Settings> {
-    let mut config = crate::ToolConfig::default();
-    (config.result_tokens, config.feedback_tokens) = (tokens, tokens);
+    let config =
+        crate::ToolConfig { result_tokens: tokens, feedback_tokens: tokens, ..crate::ToolConfig::default() };
     ToolRegistry::with_config(config).with_artifacts(store.clone()).settings
 }
 
@@ -81,8 +81,7 @@ async fn what_fits_stays_and_a_long_raw_form_is_named() {
 
 #[tokio::test]
 async fn without_a_store_the_preview_says_that_the_whole_is_gone() {
-    let mut config = crate::ToolConfig::default();
-    config.result_tokens = 100;
+    let config = crate::ToolConfig { result_tokens: 100, ..crate::ToolConfig::default() };
     let settings = ToolRegistry::with_config(config).settings;
     let long = ToolOutput::text("line\n".repeat(1_000));
     let short = shorten(&settings, Wording::new(Language::English), "t", &context(), &long).await;

@@ -4,7 +4,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::needless_pass_by_value,
     reason = "helpers of tests say what is wrong by stopping"
 )]
 

@@ -1,9 +1,8 @@
 //! A state store and a semantic store with one fault each.
 
-use hermes_core::NewState;
 use hermes_core::{
-    Candidate, EmbedderId, Embedding, Expected, Limit, MemoryFilter, MemoryId, MemoryRecord, Owner, Page,
-    PageRequest, SemanticQuery, SemanticStore, SessionId, StateEntry, StateKey, StateStore, StoreError,
+    Candidate, EmbedderId, Embedding, Expected, Limit, MemoryFilter, MemoryId, MemoryRecord, NewState, Owner,
+    Page, PageRequest, SemanticQuery, SemanticStore, SessionId, StateEntry, StateKey, StateStore, StoreError,
     Version, async_trait,
 };
 use hermes_inmemory::{InMemorySemanticStore, InMemoryStore};

@@ -1,0 +1,16 @@
+//! The loop on in-memory stores, with a model that follows a script.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test stops where something is wrong")]
+
+mod approval;
+mod cancel;
+mod context;
+mod crash;
+mod fill;
+mod guard;
+mod lease;
+mod memory;
+mod model;
+mod resume;
+mod support;
+mod turn;
