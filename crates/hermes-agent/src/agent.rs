@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hermes_core::{
-    ArtifactStore, CallId, CancelHandle, ChatModel, Clock, HolderId, IdempotencyStore, NewMessage, SessionStore, StateStore, SystemClock,
-    TokenCounter,
+    ArtifactStore, CallId, CancelHandle, ChatModel, Clock, HolderId, IdempotencyStore, NewMessage,
+    SessionStore, StateStore, SystemClock, TokenCounter,
 };
 use hermes_memory::Memory;
 use hermes_session::{Session, Sessions};
@@ -17,6 +17,7 @@ use tracing::Instrument;
 use crate::config::AgentConfig;
 use crate::error::{BuildError, Error};
 use crate::fallback::Models;
+use crate::line::Line;
 use crate::run::{Events, Run};
 use crate::suspend::{Approval, Pending, PendingCall};
 use crate::telemetry;
@@ -40,6 +41,7 @@ pub(crate) struct Parts {
     pub(crate) system: Option<String>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) holder: HolderId,
+    pub(crate) line: Line,
     pub(crate) config: AgentConfig,
 }
 
@@ -105,7 +107,7 @@ impl Agent {
     /// Says something in a session and drives the turn that it begins.
     ///
     /// What an earlier run left unfinished, because it was killed or cancelled, is settled first (L5). The turn begins at
-    /// once, in a task of its own; take its events from the [`Run`].
+    /// once, in a task of its own, or when the agent's earlier runs on the session have ended; take its events from the [`Run`].
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -280,12 +282,16 @@ impl AgentBuilder {
             // Handles that shortened outputs name must lead somewhere (S6, T10). A tool of that name that is there already stays.
             if !tools.is_empty() && tools.get("read_artifact").is_none() {
                 let reader = ReadArtifact::new(&tools, store).with_log(Arc::clone(sessions.store()));
-                tools.add(reader).map_err(|_| BuildError { part: "a free tool name read_artifact", method: "tools" })?;
+                tools
+                    .add(reader)
+                    .map_err(|_| BuildError { part: "a free tool name read_artifact", method: "tools" })?;
             }
         }
         // Many tools are not all sent: the model has to be able to ask for the others (T12).
         if tools.len() > tools.config().select.over_tools && tools.get("find_tools").is_none() {
-            tools.add(FindTools::new(&tools)).map_err(|_| BuildError { part: "a free tool name find_tools", method: "tools" })?;
+            tools
+                .add(FindTools::new(&tools))
+                .map_err(|_| BuildError { part: "a free tool name find_tools", method: "tools" })?;
         }
         if let Some(counter) = self.counter {
             sessions = sessions.with_counter(Arc::clone(&counter));
@@ -301,6 +307,7 @@ impl AgentBuilder {
             system: self.system,
             clock,
             holder: HolderId::generate(),
+            line: Line::default(),
             config: self.config,
         };
         Ok(Agent { parts: Arc::new(parts), runs: TaskTracker::new() })

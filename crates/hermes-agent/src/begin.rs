@@ -27,7 +27,8 @@ impl Turn {
         self.events.tell(AgentEvent::TurnStarted { session, turn }).await;
         let recall = self.recall(turn, &text).await?;
         let at = self.parts.clock.now();
-        let ledger = Ledger::load(self.log.session(), &self.parts.tools, self.parts.state.as_deref(), at).await?;
+        let ledger =
+            Ledger::load(self.log.session(), &self.parts.tools, self.parts.state.as_deref(), at).await?;
         Ok(Some(Ground { turn, language: lang::guess(&text), text, recall: Arc::new(recall), ledger }))
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hermes_core::{
-    CallContext, ContentPart, FailureKind, NewMessage, Progress, ProgressSink, Seq, StepId, StoreError, ToolCall, ToolOutcome,
-    clock::later,
+    CallContext, ContentPart, FailureKind, NewMessage, Progress, ProgressSink, Seq, StepId, StoreError,
+    ToolCall, ToolOutcome, clock::later,
 };
 use hermes_tools::{Approved, ExecuteOptions, Executed, Resume, StepCall, SuspendedCall};
 use tokio::sync::mpsc;
@@ -57,7 +57,9 @@ impl Turn {
         let options = self.options(step).with_filler(filler).with_language(ground.language);
         let steps: Vec<StepCall> = wanted
             .iter()
-            .map(|call| StepCall::new(call.clone(), self.call_context(ground.turn, step, call), options.clone()))
+            .map(|call| {
+                StepCall::new(call.clone(), self.call_context(ground.turn, step, call), options.clone())
+            })
             .collect();
         let suspended = self.execute(&steps, step, |place| {
             warned.get(place).is_some_and(|warned| *warned).then(|| warning(ground.language))
@@ -108,8 +110,14 @@ impl Turn {
     }
 
     /// Runs one call that an interrupted turn had not begun; `None` when it waits for a person now.
-    pub(crate) async fn run_call(&self, turn: Seq, step: StepId, call: &ToolCall) -> Result<Option<ToolOutcome>, Error> {
-        let executed = self.parts.tools.execute(call, self.call_context(turn, step, call), &self.options(step)).await?;
+    pub(crate) async fn run_call(
+        &self,
+        turn: Seq,
+        step: StepId,
+        call: &ToolCall,
+    ) -> Result<Option<ToolOutcome>, Error> {
+        let executed =
+            self.parts.tools.execute(call, self.call_context(turn, step, call), &self.options(step)).await?;
         match executed {
             Executed::Done(outcome) => Ok(Some(outcome)),
             Executed::Suspended(waiting) => {
@@ -152,7 +160,10 @@ impl Turn {
         match self.parts.tools.execute(call, self.call_context(turn, step, call), &options).await? {
             Executed::Done(outcome) => Ok(outcome),
             // A call that was allowed or started is not asked about again; should it be, the answer is no.
-            _ => Ok(ToolOutcome::failure(FailureKind::Denied, "this call was not run: it would have needed another approval")),
+            _ => Ok(ToolOutcome::failure(
+                FailureKind::Denied,
+                "this call was not run: it would have needed another approval",
+            )),
         }
     }
 
@@ -190,19 +201,35 @@ impl Turn {
         }
         let Some(state) = self.parts.state.as_deref() else {
             for waiting in calls {
-                let reason = format!("this call was not run: it needs approval, and nobody can be asked here ({})", waiting.reason);
-                self.log_result(&waiting.call, step, ToolOutcome::failure(FailureKind::Denied, reason), None).await?;
+                let reason = format!(
+                    "this call was not run: it needs approval, and nobody can be asked here ({})",
+                    waiting.reason
+                );
+                self.log_result(&waiting.call, step, ToolOutcome::failure(FailureKind::Denied, reason), None)
+                    .await?;
             }
             return Ok(false);
         };
         let session = self.log.session();
         let mut pending = Pending::load(Some(state), session.owner(), session.id()).await?;
         let expires = later(self.parts.clock.now(), self.parts.config.approval_life);
-        pending.calls.extend(calls.iter().map(|suspended| PendingCall { turn, step, suspended: suspended.clone(), expires }));
+        pending.calls.extend(calls.iter().map(|suspended| PendingCall {
+            turn,
+            step,
+            suspended: suspended.clone(),
+            expires,
+        }));
         pending.store(state, session, self.parts.clock.now()).await?;
         for SuspendedCall { call, arguments, reason, .. } in calls {
             let (call, tool) = (call.id, call.name);
-            self.events.tell(AgentEvent::ApprovalNeeded { call, tool, arguments: arguments.as_str().to_owned(), reason }).await;
+            self.events
+                .tell(AgentEvent::ApprovalNeeded {
+                    call,
+                    tool,
+                    arguments: arguments.as_str().to_owned(),
+                    reason,
+                })
+                .await;
         }
         Ok(true)
     }

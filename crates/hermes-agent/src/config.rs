@@ -14,6 +14,8 @@ pub struct AgentConfig {
     pub max_steps: u32,
     /// The most time of one turn: 10 minutes. A running model request or call is cancelled then.
     pub max_time: Duration,
+    /// The most time that memory gets to learn from a turn, after its answer: 60 s.
+    pub max_learning: Duration,
     /// The most tokens of a whole context, tools included; `None` takes the model's window less the room for the answer.
     pub context_tokens: Option<Tokens>,
     /// How often a transient failure of a model is tried again before the next model is asked: 2 (L6).
@@ -59,6 +61,7 @@ impl Default for AgentConfig {
         Self {
             max_steps: 16,
             max_time: Duration::from_secs(600),
+            max_learning: Duration::from_secs(60),
             context_tokens: None,
             model_retries: 2,
             model_backoff: Duration::from_millis(500),

@@ -38,7 +38,9 @@ pub enum Error {
         source: ModelError,
     },
     /// The tools' schemas and the room for the answer leave no room for messages.
-    #[error("the model's window of {window} tokens leaves no room beside {reserved} tokens of tool schemas and answer")]
+    #[error(
+        "the model's window of {window} tokens leaves no room beside {reserved} tokens of tool schemas and answer"
+    )]
     NoRoom {
         /// The model's window.
         window: u32,

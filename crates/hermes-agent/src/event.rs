@@ -1,6 +1,8 @@
 //! What a run tells while it goes on (L6).
 
-use hermes_core::{CallId, Filled, MemoryId, MemoryKind, Progress, Seq, SessionId, ToolCall, ToolResult, Usage};
+use hermes_core::{
+    CallId, Filled, MemoryId, MemoryKind, Progress, Seq, SessionId, ToolCall, ToolResult, Usage,
+};
 use serde::Serialize;
 
 use crate::usage::RequestTokens;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures_util::StreamExt;
-use hermes_core::{CancelSignal, ChatEvent, ChatModel, ChatReply, ChatRequest, ModelError, ModelInfo, Tokens};
+use hermes_core::{
+    CancelSignal, ChatEvent, ChatMessage, ChatModel, ChatReply, ChatRequest, ModelError, ModelInfo, Tokens,
+};
 use tracing::Instrument;
 
 use crate::config::AgentConfig;
@@ -71,7 +73,8 @@ impl Models {
                 .build();
             let failure = loop {
                 let span = telemetry::chat_span(model.info());
-                let error = match attempt(model.as_ref(), request.clone(), events, cancel).instrument(span).await {
+                let request = for_provider(request, &model.info().provider);
+                let error = match attempt(model.as_ref(), request, events, cancel).instrument(span).await {
                     Ok(Attempt::Answer(reply)) => {
                         return Ok(Asked::Answer { reply, provider: model.info().provider.clone() });
                     }
@@ -96,6 +99,19 @@ impl Models {
             }
         }
     }
+}
+
+/// The request without opaque data of other providers (S7): the context was made for the first model's.
+fn for_provider(request: &ChatRequest, provider: &str) -> ChatRequest {
+    let mut request = request.clone();
+    for message in &mut request.messages {
+        if matches!(message.as_ref(), ChatMessage::Assistant { provider: data, .. } if data.keys().any(|name| name != provider))
+            && let ChatMessage::Assistant { provider: data, .. } = Arc::make_mut(message)
+        {
+            data.retain(|name, _| name == provider);
+        }
+    }
+    request
 }
 
 /// The service's own wait where it names one, else ours.
@@ -140,7 +156,9 @@ async fn attempt(
                 let event = event?;
                 match &event {
                     ChatEvent::Text(delta) => events.tell(AgentEvent::Text { delta: delta.clone() }).await,
-                    ChatEvent::Reasoning(delta) => events.tell(AgentEvent::Reasoning { delta: delta.clone() }).await,
+                    ChatEvent::Reasoning(delta) => {
+                        events.tell(AgentEvent::Reasoning { delta: delta.clone() }).await
+                    }
                     _ => {}
                 }
                 reply.push(event);

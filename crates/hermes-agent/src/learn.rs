@@ -1,11 +1,20 @@
 //! After the answer: what memory takes from the turn (R3, R4), off the reply's critical path.
 
+use std::sync::Arc;
+
 use hermes_core::{Body, Limit, LogQuery, Message, Role, Seq};
-use hermes_memory::{Extraction, LearnReport, TurnTranscript, Written};
+use hermes_memory::{Extraction, LearnReport, Recall, TurnTranscript, Written};
 
 use crate::error::Error;
 use crate::event::AgentEvent;
 use crate::turn::{Ground, Turn};
+
+/// What memory may learn from a turn that has ended.
+#[derive(Debug)]
+pub(crate) struct Lesson {
+    recall: Arc<Recall>,
+    transcript: Result<TurnTranscript, Error>,
+}
 
 /// What was learned, and what went wrong, in words.
 fn report(learned: &LearnReport) -> (Vec<String>, Option<String>) {
@@ -27,16 +36,28 @@ fn report(learned: &LearnReport) -> (Vec<String>, Option<String>) {
 const TAINT_MESSAGES: usize = 200;
 
 impl Turn {
-    /// Lets memory learn from the turn. Its failure is told and costs the turn nothing.
-    pub(crate) async fn learn(&self, ground: &Ground) {
+    /// What memory may learn from the turn; `None` without a memory.
+    pub(crate) async fn lesson(&self, ground: &Ground) -> Option<Lesson> {
+        self.parts.memory.as_ref()?;
+        Some(Lesson { recall: Arc::clone(&ground.recall), transcript: self.transcript(ground).await })
+    }
+
+    /// Lets memory learn, for a bounded time. Its failure is told and costs the turn nothing.
+    pub(crate) async fn learn(&self, lesson: Lesson) {
         let Some(memory) = &self.parts.memory else { return };
-        if let Err(error) = memory.mark_recalled(self.log.session().owner(), &ground.recall).await {
-            tracing::warn!(%error, "the recall could not be counted");
-        }
-        let (written, trouble) = match self.transcript(ground).await {
-            Ok(transcript) => report(&memory.learn(&transcript).await),
-            Err(error) => (Vec::new(), Some(error.to_string())),
+        let work = async {
+            if let Err(error) = memory.mark_recalled(self.log.session().owner(), &lesson.recall).await {
+                tracing::warn!(%error, "the recall could not be counted");
+            }
+            match lesson.transcript {
+                Ok(transcript) => report(&memory.learn(&transcript).await),
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            }
         };
+        let limit = self.parts.config.max_learning;
+        let (written, trouble) = tokio::time::timeout(limit, work)
+            .await
+            .unwrap_or_else(|_| (Vec::new(), Some(format!("learning took longer than {limit:?}"))));
         self.events.tell(AgentEvent::Learned { written, trouble }).await;
     }
 
@@ -44,7 +65,8 @@ impl Turn {
         let session = self.log.session();
         let at = self.parts.clock.now();
         let zone = session.record().time_zone;
-        let mut transcript = TurnTranscript::new(session.owner().clone(), session.id(), at).with_time_zone_name(zone.as_deref());
+        let mut transcript = TurnTranscript::new(session.owner().clone(), session.id(), at)
+            .with_time_zone_name(zone.as_deref());
         transcript.recalled = ground.recall.items.iter().map(|item| item.record.content.clone()).collect();
         for message in self.messages_since(ground.turn).await? {
             transcript = self.take(transcript, &message, ground.turn);
@@ -55,12 +77,18 @@ impl Turn {
     /// The last messages of the log, from some before the turn on, oldest first.
     async fn messages_since(&self, turn: Seq) -> Result<Vec<Message>, Error> {
         let last = self.log.session().last().get();
-        let from = turn.get().saturating_sub(1).min(last.saturating_sub(u64::try_from(TAINT_MESSAGES).unwrap_or(u64::MAX)));
+        let from = turn
+            .get()
+            .saturating_sub(1)
+            .min(last.saturating_sub(u64::try_from(TAINT_MESSAGES).unwrap_or(u64::MAX)));
         let mut messages = Vec::new();
         let mut query = LogQuery::forward(Seq::new(from), Limit::MAX);
         loop {
             let page = self.log.session().history(&query).await?;
-            query = LogQuery::forward(page.messages.last().map_or(query.from, |message| message.seq().next()), Limit::MAX);
+            query = LogQuery::forward(
+                page.messages.last().map_or(query.from, |message| message.seq().next()),
+                Limit::MAX,
+            );
             messages.extend(page.messages);
             if !page.more {
                 return Ok(messages);

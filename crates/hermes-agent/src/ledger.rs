@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 
 use hermes_core::{
-    Body, CallId, Effect, Expected, Limit, LogQuery, Message, NewState, Seq, StateKey, StateStore, StoreError,
+    Body, CallId, Effect, Expected, IdempotencyKey, Limit, LogQuery, Message, NewState, Seq, StateKey,
+    StateStore, StoreError,
 };
 use hermes_session::Session;
 use hermes_text::Language;
@@ -28,7 +29,15 @@ pub(crate) struct Ledger {
     through: Seq,
     entries: Vec<LedgerEntry>,
     /// Journal entries whose result has not been seen.
-    open: HashMap<CallId, (String, String)>,
+    open: HashMap<CallId, Begun>,
+}
+
+/// A call that has begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Begun {
+    tool: String,
+    arguments: String,
+    key: Option<IdempotencyKey>,
 }
 
 /// One effect.
@@ -38,6 +47,8 @@ pub(crate) struct LedgerEntry {
     seq: Seq,
     tool: String,
     arguments: String,
+    /// What makes a repeat of it the same effect.
+    key: Option<IdempotencyKey>,
     /// Whether it is known to have happened.
     known: bool,
 }
@@ -51,11 +62,14 @@ impl Ledger {
         at: Timestamp,
     ) -> Result<Self, Error> {
         let key = StateKey::new(NAMESPACE, session.id().to_string());
+        // An entry that cannot be read is made anew from the log.
         let stored = match state {
-            Some(state) => state.get(session.owner(), &key).await?,
+            Some(state) => state.get(session.owner(), &key).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "the ledger could not be read, and is made anew");
+                None
+            }),
             None => None,
         };
-        // An entry that cannot be read is made anew from the log.
         let mut ledger: Self = stored.and_then(|entry| entry.value.read().ok()).unwrap_or_default();
         let before = ledger.through;
         loop {
@@ -68,12 +82,20 @@ impl Ledger {
             }
         }
         if let (Some(state), true) = (state, ledger.through > before) {
-            ledger.store(session, state, &key, at).await?;
+            if let Err(error) = ledger.store(session, state, &key, at).await {
+                tracing::warn!(%error, "the ledger could not be stored; the next turn reads as far again");
+            }
         }
         Ok(ledger)
     }
 
-    async fn store(&self, session: &Session, state: &dyn StateStore, key: &StateKey, at: Timestamp) -> Result<(), StoreError> {
+    async fn store(
+        &self,
+        session: &Session,
+        state: &dyn StateStore,
+        key: &StateKey,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         let Ok(value) = hermes_core::JsonText::of(self) else { return Ok(()) };
         let new = NewState { value, session: Some(session.id()), at, expires: None };
         state.put(session.owner(), key, &new, Expected::Any).await.map(|_| ())
@@ -85,16 +107,24 @@ impl Ledger {
             Body::CallStarted(started) if has_effect(tools, &started.tool) => {
                 let arguments = hermes_text::mask_secrets(started.arguments.as_str()).into_owned();
                 let arguments = hermes_text::truncate_chars(&arguments, ARGUMENT_CHARS).into_owned();
-                self.open.insert(started.call.clone(), (started.tool.clone(), arguments));
+                let (tool, key) = (started.tool.clone(), started.key.clone());
+                self.open.insert(started.call.clone(), Begun { tool, arguments, key });
             }
             Body::ToolResult(result) => {
-                let Some((tool, arguments)) = self.open.remove(&result.call) else { return };
+                let Some(Begun { tool, arguments, key }) = self.open.remove(&result.call) else { return };
                 let known = match result.failure {
                     None => true,
                     Some(hermes_core::FailureKind::OutcomeUnknown) => false,
                     Some(_) => return,
                 };
-                self.entries.push(LedgerEntry { seq: message.seq(), tool, arguments, known });
+                // A repeat that the record answered is the effect that is there already.
+                if result.report.from_record
+                    && key.is_some()
+                    && self.entries.iter().any(|entry| entry.key == key)
+                {
+                    return;
+                }
+                self.entries.push(LedgerEntry { seq: message.seq(), tool, arguments, key, known });
                 let surplus = self.entries.len().saturating_sub(ENTRIES);
                 self.entries.drain(..surplus);
             }
@@ -104,12 +134,16 @@ impl Ledger {
 
     /// The text for a context whose first whole message is `first`: effects whose messages it does not hold, at most `lines`, newest last.
     pub(crate) fn block(&self, first: Option<Seq>, lines: usize, language: Language) -> Option<String> {
-        let trimmed: Vec<_> = self.entries.iter().filter(|entry| first.is_none_or(|first| entry.seq < first)).collect();
+        let trimmed: Vec<_> =
+            self.entries.iter().filter(|entry| first.is_none_or(|first| entry.seq < first)).collect();
         if trimmed.is_empty() {
             return None;
         }
         let mut text = match language {
-            Language::English => "Already done earlier in this session; do not do it again unless the user asks for it anew:".to_owned(),
+            Language::English => {
+                "Already done earlier in this session; do not do it again unless the user asks for it anew:"
+                    .to_owned()
+            }
             Language::Chinese => "本次会话中已完成的操作；除非用户再次要求，否则不要重复执行：".to_owned(),
         };
         let skipped = trimmed.len().saturating_sub(lines);

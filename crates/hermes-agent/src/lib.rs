@@ -11,6 +11,7 @@ mod fill;
 mod learn;
 mod ledger;
 mod limits;
+mod line;
 mod log;
 mod offer;
 mod run;

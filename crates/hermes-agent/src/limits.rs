@@ -55,14 +55,18 @@ pub(crate) fn advice(language: Language) -> &'static str {
             "this call was not run: you have made the same call with the same arguments several times in this turn. Use the results \
              you have, change the arguments, or tell the user what is missing"
         }
-        Language::Chinese => "此调用未执行：你在本轮中已多次以相同参数发起同一调用。请利用已有结果、更改参数，或告诉用户缺少什么",
+        Language::Chinese => {
+            "此调用未执行：你在本轮中已多次以相同参数发起同一调用。请利用已有结果、更改参数，或告诉用户缺少什么"
+        }
     }
 }
 
 /// What the model is told beside the result of a call that begins to go in circles.
 pub(crate) fn warning(language: Language) -> &'static str {
     match language {
-        Language::English => "note: this call repeats an earlier one of this turn; one more repeat will not be run",
+        Language::English => {
+            "note: this call repeats an earlier one of this turn; one more repeat will not be run"
+        }
         Language::Chinese => "注意：此调用与本轮先前的调用相同，再次重复将不会执行",
     }
 }

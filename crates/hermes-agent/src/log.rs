@@ -7,7 +7,6 @@ use hermes_session::Session;
 use hermes_tools::Journal;
 use tokio::sync::Mutex;
 
-use crate::error::Error;
 use crate::event::AgentEvent;
 use crate::run::Events;
 
@@ -31,12 +30,6 @@ impl Log {
         let _one_at_a_time = self.door.lock().await;
         Ok(self.session.append(message).await?.pop())
     }
-
-    /// Writes several in one step.
-    pub(crate) async fn append_all(&self, messages: Vec<NewMessage>) -> Result<Vec<Message>, Error> {
-        let _one_at_a_time = self.door.lock().await;
-        Ok(self.session.append_all(messages).await?)
-    }
 }
 
 /// The journal of a step's calls.
@@ -50,7 +43,10 @@ pub(crate) struct StepJournal {
 #[async_trait]
 impl Journal for StepJournal {
     async fn started(&self, entry: &CallStarted) -> Result<(), StoreError> {
-        self.log.append(NewMessage::started(entry.clone()).with_step(self.step)).await.map_err(into_store_error)?;
+        self.log
+            .append(NewMessage::started(entry.clone()).with_step(self.step))
+            .await
+            .map_err(into_store_error)?;
         self.events
             .tell(AgentEvent::CallStarted {
                 call: entry.call.clone(),
@@ -72,6 +68,11 @@ fn into_store_error(error: hermes_session::Error) -> StoreError {
         E::Conflict { session, expected, actual } => StoreError::Conflict { session, expected, actual },
         E::Fenced { session, held, current } => StoreError::Fenced { session, held, current },
         E::Leased { session, holder, until } => StoreError::Leased { session, holder, until },
-        other => StoreError::Backend { backend: "session", op: "journal", transient: false, source: Box::new(other) },
+        other => StoreError::Backend {
+            backend: "session",
+            op: "journal",
+            transient: false,
+            source: Box::new(other),
+        },
     }
 }

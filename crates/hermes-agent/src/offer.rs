@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hermes_core::{Expected, JsonText, LogQuery, Limit, NewState, StateKey, Role, StoreError, ToolSpec};
+use hermes_core::{Expected, JsonText, Limit, LogQuery, NewState, Role, StateKey, StoreError, ToolSpec};
 use hermes_tools::{Folding, SelectInput, Selection};
 
 use crate::turn::{Ground, Turn};
@@ -27,7 +27,8 @@ impl Turn {
         let intent = format!("{}\n{last_text}", ground.text);
         let (window, _) = self.parts.models.window();
         let folding = if self.folded { Folding::Yes } else { Folding::No };
-        let input = SelectInput { session: self.log.session().id(), intent: &intent, used: &used, window, folding };
+        let input =
+            SelectInput { session: self.log.session().id(), intent: &intent, used: &used, window, folding };
         let offered = self.parts.tools.select(&mut selection, &input).await;
         if selection != before
             && let Err(error) = self.store_selection(&selection).await
@@ -59,11 +60,19 @@ impl Turn {
     async fn recent(&self) -> (Vec<String>, String) {
         let query = LogQuery::newest(Limit::new(USED_MESSAGES));
         let Ok(page) = self.log.session().history(&query).await else { return (Vec::new(), String::new()) };
-        let mut used: Vec<String> = page.messages.iter().flat_map(|message| message.body().calls()).map(|call| call.name.clone()).collect();
+        let mut used: Vec<String> = page
+            .messages
+            .iter()
+            .flat_map(|message| message.body().calls())
+            .map(|call| call.name.clone())
+            .collect();
         used.sort();
         used.dedup();
         let said = page.messages.iter().take_while(|message| message.role() != Role::User);
-        let text = said.filter(|message| message.role() == Role::Assistant).map(hermes_core::Message::text).find(|text| !text.is_empty());
+        let text = said
+            .filter(|message| message.role() == Role::Assistant)
+            .map(hermes_core::Message::text)
+            .find(|text| !text.is_empty());
         (used, text.unwrap_or_default())
     }
 }

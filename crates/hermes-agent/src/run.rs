@@ -21,6 +21,7 @@ pub struct Run {
     events: mpsc::Receiver<Result<AgentEvent, Error>>,
     cancel: CancelHandle,
     task: Option<JoinHandle<()>>,
+    failed: Option<Error>,
 }
 
 /// What came of a run.
@@ -33,8 +34,12 @@ pub struct Answer {
 }
 
 impl Run {
-    pub(crate) fn new(events: mpsc::Receiver<Result<AgentEvent, Error>>, cancel: CancelHandle, task: JoinHandle<()>) -> Self {
-        Self { events, cancel, task: Some(task) }
+    pub(crate) fn new(
+        events: mpsc::Receiver<Result<AgentEvent, Error>>,
+        cancel: CancelHandle,
+        task: JoinHandle<()>,
+    ) -> Self {
+        Self { events, cancel, task: Some(task), failed: None }
     }
 
     /// Waits for the next event; `None` after the last.
@@ -75,18 +80,24 @@ impl Stream for Run {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        match this.events.poll_recv(cx) {
-            Poll::Ready(None) => {}
-            other => return other,
+        if let Poll::Ready(Some(event)) = this.events.poll_recv(cx) {
+            return Poll::Ready(Some(event));
         }
-        // The channel is closed: the task is over, or about to be. A panic in it must not pass for an end.
-        let Some(task) = &mut this.task else { return Poll::Ready(None) };
+        // The run ends with its task, not with the last sender: a tool may keep its context, and what progress it tells then is late.
+        let Some(task) = &mut this.task else { return Poll::Ready(this.failed.take().map(Err)) };
         match Pin::new(task).poll(cx) {
-            Poll::Pending => Poll::Pending,
+            Poll::Pending => return Poll::Pending,
+            // A panic must not pass for an end.
             Poll::Ready(ended) => {
-                this.task = None;
-                Poll::Ready(ended.err().map(|error| Err(Error::Task { reason: error.to_string() })))
+                this.failed = ended.err().map(|error| Error::Task { reason: error.to_string() })
             }
+        }
+        this.task = None;
+        this.events.close();
+        // What was told between the two looks.
+        match this.events.poll_recv(cx) {
+            Poll::Ready(Some(event)) => Poll::Ready(Some(event)),
+            _ => Poll::Ready(this.failed.take().map(Err)),
         }
     }
 }

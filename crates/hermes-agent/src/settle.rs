@@ -5,13 +5,16 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use hermes_core::{Body, CallId, CallStarted, Effect, FailureKind, Kind, Limit, LogQuery, Message, Role, Seq, StepId, ToolCall, ToolOutcome};
+use hermes_core::{
+    Body, CallId, CallStarted, Effect, FailureKind, Kind, Limit, LogQuery, Message, Role, Seq, StepId,
+    ToolCall, ToolOutcome,
+};
 use hermes_tools::Resume;
 use jiff::Timestamp;
 
 use crate::error::Error;
 use crate::event::AgentEvent;
-use crate::suspend::{Pending, judge, superseded};
+use crate::suspend::{Pending, judge, late, superseded};
 use crate::turn::{Start, Turn};
 
 /// How the session stands once its last turn is settled.
@@ -35,6 +38,15 @@ struct Waiting {
     settled: BTreeSet<CallId>,
 }
 
+/// What became of a call without a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// It has its result.
+    Settled,
+    /// It waits for a person.
+    Waiting,
+}
+
 /// A call without a result.
 #[derive(Debug)]
 struct Open {
@@ -47,20 +59,24 @@ impl Turn {
     /// Gives every call of the last turn its result, but for those that wait for a person.
     pub(crate) async fn settle(&mut self, start: &Start) -> Result<Settled, Error> {
         let messages = self.last_turn().await?;
-        let Some(first) = messages.front().filter(|message| message.role() == Role::User) else { return Ok(Settled::Nothing) };
+        let Some(first) = messages.front().filter(|message| message.role() == Role::User) else {
+            return Ok(Settled::Nothing);
+        };
         let turn = first.seq();
         let waiting = self.settle_waiting(start).await?;
+        let mut waits = !waiting.pending.calls.is_empty();
         for open in open_calls(&messages) {
             if !waiting.settled.contains(&open.call.id) && !waiting.pending.holds(&open.call.id) {
-                self.settle_call(turn, open, start).await?;
+                waits |= self.settle_call(turn, open, start).await? == Left::Waiting;
             }
         }
-        if !waiting.pending.calls.is_empty() {
+        if waits {
             return Ok(Settled::Waiting);
         }
-        let answered = messages.iter().rfind(|m| m.kind() != Kind::CallStarted).is_some_and(|last| {
-            last.role() == Role::Assistant && last.kind() == Kind::Text
-        });
+        let answered = messages
+            .iter()
+            .rfind(|m| m.kind() != Kind::CallStarted)
+            .is_some_and(|last| last.role() == Role::Assistant && last.kind() == Kind::Text);
         Ok(if answered { Settled::Nothing } else { Settled::Unanswered { turn, text: first.text() } })
     }
 
@@ -70,17 +86,24 @@ impl Turn {
         let state = self.parts.state.clone();
         let mut pending = Pending::load(state.as_deref(), session.owner(), session.id()).await?;
         let mut settled = BTreeSet::new();
-        let (Some(state), at) = (state, self.parts.clock.now()) else { return Ok(Waiting { pending, settled }) };
+        let (Some(state), at) = (state, self.parts.clock.now()) else {
+            return Ok(Waiting { pending, settled });
+        };
+        // Taken out of the list before anything else, so that an answer that comes now finds none of them.
+        let (over, denial): (Vec<_>, _) = match start {
+            Start::Message(_) => (std::mem::take(&mut pending.calls), superseded()),
+            Start::Resume => (pending.take_expired(at), late()),
+            Start::Answer { .. } => (Vec::new(), late()),
+        };
+        if !over.is_empty() {
+            pending.store(state.as_ref(), &session, at).await?;
+        }
+        for call in over {
+            self.log_result(&call.suspended.call, call.step, denial.clone(), None).await?;
+            settled.insert(call.suspended.call.id);
+        }
         match start {
-            Start::Resume => {}
-            Start::Message(_) => {
-                let overtaken = std::mem::take(&mut pending.calls);
-                pending.store(state.as_ref(), &session, at).await?;
-                for call in overtaken {
-                    self.log_result(&call.suspended.call, call.step, superseded(), None).await?;
-                    settled.insert(call.suspended.call.id);
-                }
-            }
+            Start::Resume | Start::Message(_) => {}
             Start::Answer { call, approval } => {
                 // Taken out before it runs: of two answers, one finds it.
                 let answered = pending.take(call)?;
@@ -117,31 +140,36 @@ impl Turn {
         }
     }
 
-    async fn settle_call(&mut self, turn: Seq, open: Open, start: &Start) -> Result<(), Error> {
+    async fn settle_call(&mut self, turn: Seq, open: Open, start: &Start) -> Result<Left, Error> {
         let Open { call, step, started } = open;
         let outcome = match (started, start) {
             (Some((started, at)), _) => self.resume_call(turn, step, &call, Resume { started, at }).await?,
             // Without a new message the turn goes on where it stopped: what was not begun is begun now.
             (None, Start::Resume | Start::Answer { .. }) => match self.run_call(turn, step, &call).await? {
                 Some(outcome) => outcome,
-                None => return Ok(()),
+                None => return Ok(Left::Waiting),
             },
             (None, Start::Message(_)) => self.never_begun(&call),
         };
         if outcome.failure_kind() == Some(FailureKind::OutcomeUnknown) {
-            let text = format!("{} was interrupted: whether it was carried out is not known, and it is not repeated", call.name);
+            let text = format!(
+                "{} was interrupted: whether it was carried out is not known, and it is not repeated",
+                call.name
+            );
             self.events.tell(AgentEvent::Notice { text }).await;
         }
-        self.log_result(&call, step, outcome, None).await
+        self.log_result(&call, step, outcome, None).await?;
+        Ok(Left::Settled)
     }
 
     /// The result of a call that the next message has overtaken.
     fn never_begun(&self, call: &ToolCall) -> ToolOutcome {
         let effect = self.parts.tools.spec(&call.name).map(|spec| spec.effect);
         match effect {
-            Some(Effect::ReadOnly | Effect::Idempotent) => {
-                ToolOutcome::failure(FailureKind::Cancelled, "the turn was interrupted before this call was run; call again if it is still needed")
-            }
+            Some(Effect::ReadOnly | Effect::Idempotent) => ToolOutcome::failure(
+                FailureKind::Cancelled,
+                "the turn was interrupted before this call was run; call again if it is still needed",
+            ),
             // A log that was written elsewhere may lack the entry, so that its absence proves nothing about an effect on the world.
             _ => ToolOutcome::failure(
                 FailureKind::OutcomeUnknown,
@@ -163,7 +191,9 @@ fn open_calls(messages: &VecDeque<Message>) -> Vec<Open> {
                 open.extend(fresh.map(|call| Open { call: call.clone(), step, started: None }));
             }
             Body::CallStarted(started) => {
-                if let Some(place) = open.iter_mut().find(|open| open.call.id == started.call && open.started.is_none()) {
+                if let Some(place) =
+                    open.iter_mut().find(|open| open.call.id == started.call && open.started.is_none())
+                {
                     place.started = Some((started.clone(), message.created()));
                 }
             }

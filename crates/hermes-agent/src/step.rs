@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hermes_core::{
-    Body, ChatMessage, ChatReply, ChatRequest, ContentPart, FinishReason, NewMessage, ProviderMetadata, StepId, Tokens, ToolCall, ToolChoice,
-    ToolSpec,
+    Body, ChatMessage, ChatReply, ChatRequest, ContentPart, FinishReason, NewMessage, ProviderMetadata,
+    StepId, Tokens, ToolCall, ToolChoice, ToolSpec,
 };
 use hermes_memory::time_zone;
 use hermes_session::{Budget, Context, ContextSpec};
@@ -61,7 +61,8 @@ impl Turn {
     /// Puts an answer into the log, before anything of it is carried out (L5).
     async fn enter(&self, reply: ChatReply, provider: &str) -> Result<Reply, Error> {
         let step = StepId::generate();
-        let content = if reply.text.is_empty() { Vec::new() } else { vec![ContentPart::Text(reply.text.clone())] };
+        let content =
+            if reply.text.is_empty() { Vec::new() } else { vec![ContentPart::Text(reply.text.clone())] };
         let mut metadata = ProviderMetadata::new();
         if let Some(data) = reply.provider {
             metadata.insert(provider.to_owned(), data);
@@ -72,7 +73,11 @@ impl Turn {
     }
 
     /// The request, and what it is made of.
-    async fn request(&mut self, ground: &Ground, tools: Vec<Arc<ToolSpec>>) -> Result<(ChatRequest, RequestTokens), Error> {
+    async fn request(
+        &mut self,
+        ground: &Ground,
+        tools: Vec<Arc<ToolSpec>>,
+    ) -> Result<(ChatRequest, RequestTokens), Error> {
         let counter = Arc::clone(self.parts.sessions.counter());
         let schema_tokens: Tokens = tools.iter().map(|spec| spec_tokens(spec, counter.as_ref())).sum();
         let context = self.context(ground, schema_tokens).await?;
@@ -146,6 +151,12 @@ fn replayable(message: Arc<ChatMessage>) -> Arc<ChatMessage> {
     if calls.iter().all(|call| replayed_arguments(&call.arguments) == call.arguments) {
         return message;
     }
-    let calls = calls.iter().map(|call| ToolCall { arguments: replayed_arguments(&call.arguments).into_owned(), ..call.clone() });
-    Arc::new(ChatMessage::Assistant { content: content.clone(), calls: calls.collect(), provider: provider.clone() })
+    let calls = calls
+        .iter()
+        .map(|call| ToolCall { arguments: replayed_arguments(&call.arguments).into_owned(), ..call.clone() });
+    Arc::new(ChatMessage::Assistant {
+        content: content.clone(),
+        calls: calls.collect(),
+        provider: provider.clone(),
+    })
 }

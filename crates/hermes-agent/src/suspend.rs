@@ -1,8 +1,8 @@
 //! Calls that wait for a person (T13): durable, bound to the arguments that were shown, and answered once.
 
 use hermes_core::{
-    ApprovalNote, CallId, Entity, Expected, FailureKind, JsonText, NewState, Owner, Seq, SessionId, StateKey, StateStore, StepId,
-    StoreError, ToolOutcome, Version,
+    ApprovalNote, CallId, Entity, Expected, FailureKind, JsonText, NewState, Owner, Seq, SessionId, StateKey,
+    StateStore, StepId, StoreError, ToolOutcome, Version,
 };
 use hermes_session::Session;
 use hermes_tools::{Approved, SuspendedCall};
@@ -52,11 +52,18 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(crate) async fn load(state: Option<&dyn StateStore>, owner: &Owner, session: SessionId) -> Result<Self, Error> {
+    pub(crate) async fn load(
+        state: Option<&dyn StateStore>,
+        owner: &Owner,
+        session: SessionId,
+    ) -> Result<Self, Error> {
         let Some(state) = state else { return Ok(Self::default()) };
         let Some(entry) = state.get(owner, &key(session)).await? else { return Ok(Self::default()) };
         let calls = entry.value.read().map_err(|e| {
-            Error::Store(StoreError::Corrupt { what: "list of calls that wait for approval", reason: e.to_string() })
+            Error::Store(StoreError::Corrupt {
+                what: "list of calls that wait for approval",
+                reason: e.to_string(),
+            })
         })?;
         Ok(Self { calls, version: Some(entry.version) })
     }
@@ -66,7 +73,12 @@ impl Pending {
     }
 
     /// Stores the calls; of two who do so from the same version, one wins.
-    pub(crate) async fn store(&mut self, state: &dyn StateStore, session: &Session, at: Timestamp) -> Result<(), Error> {
+    pub(crate) async fn store(
+        &mut self,
+        state: &dyn StateStore,
+        session: &Session,
+        at: Timestamp,
+    ) -> Result<(), Error> {
         let expected = self.version.map_or(Expected::Absent, Expected::At);
         let key = key(session.id());
         if self.calls.is_empty() {
@@ -76,17 +88,28 @@ impl Pending {
             self.version = None;
             return Ok(());
         }
-        let value = JsonText::of(&self.calls)
-            .map_err(|e| Error::Store(StoreError::Corrupt { what: "call that waits for approval", reason: e.to_string() }))?;
+        let value = JsonText::of(&self.calls).map_err(|e| {
+            Error::Store(StoreError::Corrupt { what: "call that waits for approval", reason: e.to_string() })
+        })?;
         let new = NewState { value, session: Some(session.id()), at, expires: None };
         self.version = Some(state.put(session.owner(), &key, &new, expected).await?);
         Ok(())
     }
 
+    /// Takes out the calls whose time is over.
+    pub(crate) fn take_expired(&mut self, at: Timestamp) -> Vec<PendingCall> {
+        let (over, calls) = std::mem::take(&mut self.calls).into_iter().partition(|call| at >= call.expires);
+        self.calls = calls;
+        over
+    }
+
     /// Takes out one call.
     pub(crate) fn take(&mut self, call: &CallId) -> Result<PendingCall, Error> {
         let place = self.calls.iter().position(|pending| pending.suspended.call.id == *call);
-        let place = place.ok_or_else(|| StoreError::NotFound { what: Entity::State, id: format!("call {call} that waits for approval") })?;
+        let place = place.ok_or_else(|| StoreError::NotFound {
+            what: Entity::State,
+            id: format!("call {call} that waits for approval"),
+        })?;
         Ok(self.calls.remove(place))
     }
 }
@@ -98,7 +121,7 @@ fn key(session: SessionId) -> StateKey {
 /// What an answer means for the call: its approval, or its outcome without running.
 pub(crate) fn judge(pending: PendingCall, answer: Approval, at: Timestamp) -> Result<Approved, ToolOutcome> {
     match answer {
-        _ if at >= pending.expires => Err(denied("nobody answered in time")),
+        _ if at >= pending.expires => Err(late()),
         Approval::Allow { by } => Ok(Approved { call: pending.suspended, note: ApprovalNote { by, at } }),
         Approval::Deny { reason, .. } if reason.is_empty() => Err(denied("the user did not allow it")),
         Approval::Deny { reason, .. } => Err(denied(&format!("the user did not allow it: {reason}"))),
@@ -108,6 +131,11 @@ pub(crate) fn judge(pending: PendingCall, answer: Approval, at: Timestamp) -> Re
 /// The outcome of a call that a new message of the user has overtaken.
 pub(crate) fn superseded() -> ToolOutcome {
     denied("it waited for approval when the user said something else")
+}
+
+/// The outcome of a call that nobody answered in time.
+pub(crate) fn late() -> ToolOutcome {
+    denied("nobody answered in time")
 }
 
 fn denied(reason: &str) -> ToolOutcome {

@@ -12,6 +12,7 @@ use hermes_tools::Selection;
 use crate::agent::Parts;
 use crate::error::Error;
 use crate::event::{AgentEvent, StopReason};
+use crate::learn::Lesson;
 use crate::ledger::Ledger;
 use crate::limits::LoopGuard;
 use crate::log::Log;
@@ -66,6 +67,20 @@ pub(crate) struct Ground {
     pub(crate) ledger: Ledger,
 }
 
+/// How a turn has ended.
+#[derive(Debug)]
+struct Ended {
+    stop: StopReason,
+    /// What memory may learn from it.
+    lesson: Option<Lesson>,
+}
+
+impl From<StopReason> for Ended {
+    fn from(stop: StopReason) -> Self {
+        Self { stop, lesson: None }
+    }
+}
+
 impl Turn {
     pub(crate) fn new(parts: Arc<Parts>, session: Session, events: Events, cancel: CancelHandle) -> Self {
         let log = Log::new(session);
@@ -83,22 +98,37 @@ impl Turn {
         }
     }
 
-    /// Drives the turn to its end and tells how it ended.
+    /// Drives the turn to its end, lets memory learn from it, and tells how it ended.
     pub(crate) async fn run(mut self, start: Start) {
-        let ended = self.under_lease(start).await;
-        match ended {
-            Ok(stop) => self.events.tell(AgentEvent::Finished { stop, steps: self.steps, usage: self.usage }).await,
+        match self.in_line(start).await {
+            Ok(Ended { stop, lesson }) => {
+                // The session is free again: learning holds up nobody.
+                if let Some(lesson) = lesson {
+                    self.learn(lesson).await;
+                }
+                self.events.tell(AgentEvent::Finished { stop, steps: self.steps, usage: self.usage }).await;
+            }
             Err(error) => self.events.fail(error).await,
         }
     }
 
+    /// Drives the turn once no earlier run of this agent drives the session.
+    async fn in_line(&mut self, start: Start) -> Result<Ended, Error> {
+        let parts = Arc::clone(&self.parts);
+        let _place = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Ok(StopReason::Cancelled.into()),
+            place = parts.line.turn(self.log.session().id()) => place,
+        };
+        self.under_lease(start).await
+    }
+
     /// Drives the turn while the session's lease is renewed and the clock is watched; both end the turn by its own signal, so that
     /// what is being written is written to its end.
-    async fn under_lease(&mut self, start: Start) -> Result<StopReason, Error> {
+    async fn under_lease(&mut self, start: Start) -> Result<Ended, Error> {
         let session = self.log.session().clone();
         let config = self.parts.config.clone();
         session.lease(&self.parts.holder, config.lease).await?;
-        session.refresh().await?;
         let cancel = self.cancel_handle.clone();
         let (mut lost, mut late) = (None, false);
         let ended = {
@@ -121,33 +151,31 @@ impl Turn {
                 }
             }
         };
-        let released = session.release().await;
-        match (ended, lost) {
-            (Ok(StopReason::Cancelled), Some(error)) => Err(error.into()),
-            (Ok(StopReason::Cancelled), None) if late => Ok(StopReason::MaxTime),
-            (ended, _) => {
-                let stop = ended?;
-                released?;
-                Ok(stop)
-            }
+        if let Err(error) = session.release().await {
+            tracing::warn!(%error, "the session's lease could not be given back; it ends by itself");
+        }
+        match (ended?, lost) {
+            (Ended { stop: StopReason::Cancelled, .. }, Some(error)) => Err(error.into()),
+            (Ended { stop: StopReason::Cancelled, .. }, None) if late => Ok(StopReason::MaxTime.into()),
+            (ended, _) => Ok(ended),
         }
     }
 
     /// The turn itself.
-    async fn drive(&mut self, start: Start) -> Result<StopReason, Error> {
+    async fn drive(&mut self, start: Start) -> Result<Ended, Error> {
+        self.log.session().refresh().await?;
         let settled = self.settle(&start).await?;
         if matches!(settled, Settled::Waiting) {
-            return Ok(StopReason::Suspended);
+            return Ok(StopReason::Suspended.into());
         }
         let Some(ground) = self.begin(start, settled).await? else {
-            return Ok(StopReason::Answered);
+            return Ok(StopReason::Answered.into());
         };
         let stop = self.steps(&ground).await?;
         self.parts.tools.stats().end_turn(self.log.session().id(), ground.turn);
-        if stop == StopReason::Answered {
-            self.learn(&ground).await;
-        }
-        Ok(stop)
+        // What is to be learned from is read now, while the log ends with this turn.
+        let lesson = if stop == StopReason::Answered { self.lesson(&ground).await } else { None };
+        Ok(Ended { stop, lesson })
     }
 
     /// Step by step, until the model is done or something ends the turn.
@@ -184,7 +212,9 @@ async fn renew(session: &Session, lease: Duration) -> hermes_session::Error {
         match session.renew(lease).await {
             Ok(_) => {}
             // A store that does not answer now may answer before the lease ends.
-            Err(error) if error.is_transient() => tracing::warn!(%error, "the session's lease could not be renewed"),
+            Err(error) if error.is_transient() => {
+                tracing::warn!(%error, "the session's lease could not be renewed")
+            }
             Err(error) => return error,
         }
     }

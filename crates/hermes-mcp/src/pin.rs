@@ -1,7 +1,7 @@
 //! Pins (M8): a tool's definition is remembered by its hash when it is first approved, and a changed one is withheld.
 //!
-//! The hash covers what a model or an approver sees: name, title, description, both schemas and the hints. [`fingerprint`]
-//! is pure; [`Pins`] keeps the hashes in a [`StateStore`].
+//! The hash covers what a model or an approver sees: name, title, description, both schemas and the hints. Making the
+//! hash is pure; [`Pins`] keeps the hashes in a [`StateStore`].
 
 use std::fmt;
 use std::sync::Arc;

@@ -42,6 +42,7 @@
 //! # What else is here
 //! - [`fake`]: a model that answers from a script, a tool that remembers its calls, a clock that is moved by hand, an embedder
 //!   without a model, a store that fails when told to.
+//! - [`endurance`]: how long a test goes on.
 //! - [`sample`]: records that are alike everywhere. [`mod@gen`]: strategies for property tests over logs, windows and budgets.
 //!
 //! # What this crate does not do
@@ -59,6 +60,7 @@ pub mod artifact_store;
 pub mod chat_model;
 mod check;
 pub mod embedder;
+pub mod endurance;
 pub mod episodic_store;
 pub mod fake;
 pub mod fresh;

@@ -28,7 +28,7 @@ async fn a_killed_writer_leaves_every_acknowledged_message() {
     let id = session(&store).await;
     store.close().await;
 
-    for round in 0..20 {
+    for round in 0..hermes_testkit::endurance::rounds(20, 500) {
         let mut writer = Process::start("crash", &file, &id.to_string());
         writer.go();
         let mut acknowledged = String::new();

@@ -97,6 +97,7 @@ fn child() {
             "migrate" => super::schema::migrate_child(file).await,
             "writers" => super::contention::writers_child(file, &input).await,
             "pairs" => super::contention::pairs_child(file, &input).await,
+            "crowd" => super::crowd::child(file, &input).await,
             "crash" => super::crash::child(file, &input).await,
             other => panic!("no role is called {other}"),
         }

@@ -9,7 +9,8 @@ use hermes_testkit::fake::{Answer, RecordingTool, ScriptedModel};
 use hermes_testkit::sample::owner;
 
 use crate::support::{
-    Stage, check_log, check_requests, events, last_text, log, names, outcome, outline, registry, reopen, results, spec, stop,
+    Stage, check_log, check_requests, events, last_text, log, names, outcome, outline, registry, reopen,
+    results, spec, stop,
 };
 
 /// Asks about every effect on the world.
@@ -49,7 +50,9 @@ impl Waiting {
         let look = RecordingTool::new(spec("look", Effect::ReadOnly, ["at"]));
         let order = RecordingTool::new(spec("order", Effect::SideEffect, ["what"]));
         let mut calls = vec![("look", r#"{"at":"the menu"}"#)];
-        calls.extend([("order", r#"{"what":"tea"}"#), ("order", r#"{"what":"cake"}"#)].into_iter().take(orders));
+        calls.extend(
+            [("order", r#"{"what":"tea"}"#), ("order", r#"{"what":"cake"}"#)].into_iter().take(orders),
+        );
         let model = ScriptedModel::new([Answer::calls(calls)]);
         let tools = registry([&look, &order]).with_approver(AskAboutEffects);
         let agent = stage.builder(&model).tools(tools).build().unwrap();
@@ -90,7 +93,10 @@ async fn an_answer_from_another_process_lets_it_run_once() {
     let pending = agent.pending(&session).await.unwrap();
     let [pending] = pending.as_slice() else { panic!("{pending:?}") };
     assert_eq!(pending.suspended.arguments.as_str(), r#"{"what":"tea"}"#);
-    assert_eq!(pending.expires, hermes_core::clock::later(waiting.stage.clock_now(), Duration::from_secs(86_400)));
+    assert_eq!(
+        pending.expires,
+        hermes_core::clock::later(waiting.stage.clock_now(), Duration::from_secs(86_400))
+    );
     let call = pending.suspended.call.id.clone();
 
     let told = events(agent.answer(&session, call.clone(), allow())).await;
@@ -98,11 +104,23 @@ async fn an_answer_from_another_process_lets_it_run_once() {
     assert_eq!(stop(&told), StopReason::Answered);
     assert_eq!(waiting.order.finished(), 1);
     assert!(agent.pending(&session).await.unwrap().is_empty());
-    let expected = ["user", "calls:2", "started:call_1", "result:call_1", "started:call_2", "result:call_2", "assistant"];
+    let expected = [
+        "user",
+        "calls:2",
+        "started:call_1",
+        "result:call_1",
+        "started:call_2",
+        "result:call_2",
+        "assistant",
+    ];
     assert_eq!(outline(&session).await, expected);
     let log = log(&session).await;
     let Body::CallStarted(started) = log[4].body() else { panic!("{log:#?}") };
-    assert_eq!(started.approval.as_ref().map(|note| note.by.as_str()), Some("dana"), "the journal says who allowed it");
+    assert_eq!(
+        started.approval.as_ref().map(|note| note.by.as_str()),
+        Some("dana"),
+        "the journal says who allowed it"
+    );
     check_requests(&model);
 
     // Again, and from a third process.
@@ -122,8 +140,10 @@ async fn of_two_answers_at_once_one_counts() {
     let (one, ours) = waiting.elsewhere(&model).await;
     let (other, theirs) = waiting.elsewhere(&model).await;
     let call = one.pending(&ours).await.unwrap().remove(0).suspended.call.id;
-    let (first, second) =
-        tokio::join!(outcome(one.answer(&ours, call.clone(), allow())), outcome(other.answer(&theirs, call, allow())));
+    let (first, second) = tokio::join!(
+        outcome(one.answer(&ours, call.clone(), allow())),
+        outcome(other.answer(&theirs, call, allow()))
+    );
     let failed = [&first.1, &second.1].into_iter().filter(|error| error.is_some()).count();
     assert_eq!(failed, 1, "{first:?} {second:?}");
     assert_eq!(waiting.order.started(), 1);
@@ -147,7 +167,8 @@ async fn the_turn_goes_on_when_the_last_answer_is_there() {
     let waiting = Waiting::with_orders(2).await;
     let model = ScriptedModel::new([Answer::text("Cake it is.")]);
     let (agent, session) = waiting.elsewhere(&model).await;
-    let ids: Vec<_> = agent.pending(&session).await.unwrap().into_iter().map(|call| call.suspended.call.id).collect();
+    let ids: Vec<_> =
+        agent.pending(&session).await.unwrap().into_iter().map(|call| call.suspended.call.id).collect();
 
     let first = events(agent.answer(&session, ids[1].clone(), allow())).await;
     assert_eq!(stop(&first), StopReason::Suspended);
@@ -156,7 +177,10 @@ async fn the_turn_goes_on_when_the_last_answer_is_there() {
 
     let second = events(agent.answer(&session, ids[0].clone(), deny(""))).await;
     assert_eq!(stop(&second), StopReason::Answered);
-    assert_eq!(waiting.order.calls().iter().map(|call| call.arguments.as_str().to_owned()).collect::<Vec<_>>(), [r#"{"what":"cake"}"#]);
+    assert_eq!(
+        waiting.order.calls().iter().map(|call| call.arguments.as_str().to_owned()).collect::<Vec<_>>(),
+        [r#"{"what":"cake"}"#]
+    );
     check_requests(&model);
     assert!(check_log(&session).await.is_empty());
 }
@@ -222,10 +246,12 @@ async fn a_turn_whose_calls_have_expired_can_be_resumed() {
 async fn without_a_state_store_nobody_can_be_asked_and_the_answer_is_no() {
     let stage = Stage::default();
     let order = RecordingTool::new(spec("order", Effect::SideEffect, ["what"]));
-    let model = ScriptedModel::new([Answer::calls([("order", r#"{"what":"tea"}"#)]), Answer::text("I may not.")]);
+    let model =
+        ScriptedModel::new([Answer::calls([("order", r#"{"what":"tea"}"#)]), Answer::text("I may not.")]);
     let tools = registry([&order]).with_approver(AskAboutEffects).with_idempotency(stage.store.clone());
     let sessions = hermes_session::Sessions::new(stage.store.clone());
-    let agent = hermes_agent::Agent::builder().model(model.clone()).sessions(sessions).tools(tools).build().unwrap();
+    let agent =
+        hermes_agent::Agent::builder().model(model.clone()).sessions(sessions).tools(tools).build().unwrap();
     let session = agent.sessions().create(&owner(), "Test").await.unwrap();
     let told = events(agent.run(&session, "Order tea")).await;
     assert_eq!(stop(&told), StopReason::Answered);

@@ -8,7 +8,9 @@ use hermes_agent::{AgentEvent, Run, StopReason};
 use hermes_core::{Effect, ToolOutput};
 use hermes_testkit::fake::{Answer, RecordingTool, ScriptedModel};
 
-use crate::support::{Stage, check_log, check_requests, events, last_text, log, outline, results, spec, stop};
+use crate::support::{
+    Stage, check_log, check_requests, events, last_text, log, outline, results, spec, stop,
+};
 
 /// Takes events until the first of this sort.
 async fn until(run: &mut Run, wanted: impl Fn(&AgentEvent) -> bool) {
@@ -22,7 +24,8 @@ async fn until(run: &mut Run, wanted: impl Fn(&AgentEvent) -> bool) {
 
 #[tokio::test]
 async fn during_text_what_was_said_stays() {
-    let model = ScriptedModel::new([Answer::hanging_after("The answer is forty"), Answer::text("Forty-two.")]);
+    let model =
+        ScriptedModel::new([Answer::hanging_after("The answer is forty"), Answer::text("Forty-two.")]);
     let (agent, session) = Stage::default().start(&model).await;
     let mut run = agent.run(&session, "What is the answer?");
     let mut said = String::new();

@@ -28,7 +28,10 @@ async fn an_effect_of_long_ago_stands_beside_the_message_once_its_own_messages_a
     agent.run(&session, "Look at the sky").answer().await.unwrap();
     agent.run(&session, "Turn 3").answer().await.unwrap();
     let near = model.requests().last().unwrap().messages.clone();
-    assert!(near.iter().any(|message| matches!(message.as_ref(), ChatMessage::Tool { tool, .. } if tool == "order")));
+    assert!(
+        near.iter()
+            .any(|message| matches!(message.as_ref(), ChatMessage::Tool { tool, .. } if tool == "order"))
+    );
     assert_eq!(last_text(&model), "Turn 3", "what can be seen is not told twice");
     for turn in 4..=20 {
         agent.run(&session, format!("Turn {turn}")).answer().await.unwrap();
@@ -80,13 +83,23 @@ async fn the_parts_add_up_to_the_request_and_stay_within_the_budget() {
     });
     let model = ScriptedModel::responding(|request, n| match n % 3 {
         0 => Answer::calls([("look", format!(r#"{{"at":"{n}"}}"#).as_str())]),
-        _ => Answer::text(format!("I have {} messages before me. {}", request.messages.len(), "And so on. ".repeat(20))),
+        _ => Answer::text(format!(
+            "I have {} messages before me. {}",
+            request.messages.len(),
+            "And so on. ".repeat(20)
+        )),
     });
     let stage = Stage::default();
     let mut config = AgentConfig::default();
     config.context_tokens = Some(Tokens::new(3_000));
     config.options.max_output = Some(Tokens::new(500));
-    let agent = stage.builder(&model).tools(registry([&look])).system_prompt("You are brief.").config(config).build().unwrap();
+    let agent = stage
+        .builder(&model)
+        .tools(registry([&look]))
+        .system_prompt("You are brief.")
+        .config(config)
+        .build()
+        .unwrap();
     let session = agent.sessions().create(&owner(), "Test").await.unwrap();
 
     let mut told = Vec::new();
@@ -101,7 +114,8 @@ async fn the_parts_add_up_to_the_request_and_stay_within_the_budget() {
     for (tokens, request) in compositions.iter().zip(&requests) {
         assert_eq!(tokens.answer, Tokens::ZERO, "it is not there yet");
         assert!(tokens.total() <= Tokens::new(2_500), "3,000 less 500 for the answer: {tokens}");
-        let messages: Tokens = request.messages.iter().map(|message| count_message(counter.as_ref(), message)).sum();
+        let messages: Tokens =
+            request.messages.iter().map(|message| count_message(counter.as_ref(), message)).sum();
         assert_eq!(messages, tokens.total().saturating_sub(tokens.tools), "{tokens}");
         assert!(tokens.tools > Tokens::ZERO && tokens.system > Tokens::ZERO && tokens.current > Tokens::ZERO);
     }

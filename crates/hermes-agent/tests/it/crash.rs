@@ -37,7 +37,13 @@ impl Scene {
 
     fn agent(&self, model: &ScriptedModel) -> Agent {
         let tools = registry([&self.look, &self.order]);
-        Agent::builder().model(model.clone()).store(self.store.clone()).clock(self.clock.clone()).tools(tools).build().unwrap()
+        Agent::builder()
+            .model(model.clone())
+            .store(self.store.clone())
+            .clock(self.clock.clone())
+            .tools(tools)
+            .build()
+            .unwrap()
     }
 
     /// The first process: says something in a new session, and may fail at it.
@@ -71,11 +77,13 @@ enum Next {
 
 async fn crash(n: usize, fault: Fault, outage: Outage, next: Next, pause: u64) {
     let scene = Scene::new();
-    let id = scene.first(|store| match outage {
-        Outage::Once => store.fail_at(n, fault),
-        // More than any run calls.
-        Outage::FromThenOn => (n..n + 400).for_each(|n| store.fail_at(n, fault)),
-    }).await;
+    let id = scene
+        .first(|store| match outage {
+            Outage::Once => store.fail_at(n, fault),
+            // More than any run calls.
+            Outage::FromThenOn => (n..n + 400).for_each(|n| store.fail_at(n, fault)),
+        })
+        .await;
     scene.clock.advance(Duration::from_secs(pause));
 
     let model = ScriptedModel::responding(|_, _| Answer::text("I see."));
@@ -84,7 +92,8 @@ async fn crash(n: usize, fault: Fault, outage: Outage, next: Next, pause: u64) {
     let (_, error) = outcome(match next {
         Next::Resume => agent.resume(&session),
         Next::Message => agent.run(&session, "And?"),
-    }).await;
+    })
+    .await;
     let told = format!("call {n}, {fault:?}, {outage:?}, {next:?}, {pause} s");
     assert!(error.is_none(), "{told}: {error:?}");
     let (_, error) = outcome(agent.run(&session, "Thank you")).await;
@@ -100,10 +109,14 @@ async fn crash(n: usize, fault: Fault, outage: Outage, next: Next, pause: u64) {
     let succeeded = ordered.iter().filter(|text| text.contains(r#""success":true"#)).count();
     assert!(succeeded <= scene.order.finished(), "{told}: {ordered:?}");
     // What has happened and is not known as a success is known as unknown, never as not done.
-    let unknown = log(&session).await.iter().filter(|message| {
-        matches!(message.body(), Body::ToolResult(result)
+    let unknown = log(&session)
+        .await
+        .iter()
+        .filter(|message| {
+            matches!(message.body(), Body::ToolResult(result)
             if result.tool == "order" && result.failure == Some(FailureKind::OutcomeUnknown))
-    }).count();
+        })
+        .count();
     assert!(scene.order.finished() <= succeeded + unknown, "{told}: {ordered:?}");
 }
 

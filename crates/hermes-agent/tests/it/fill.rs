@@ -14,7 +14,8 @@ const WISH: &str = "Book the Sichuan restaurant I mentioned last time, tomorrow 
 
 /// A memory that knows the user's restaurant, and the record's id.
 async fn knowing(stage: &Stage, semantic: &InMemorySemanticStore) -> (Memory, MemoryId) {
-    let memory = Memory::new(stage.store.clone(), semantic.clone(), HashEmbedder::new()).with_clock(stage.clock.clone());
+    let memory = Memory::new(stage.store.clone(), semantic.clone(), HashEmbedder::new())
+        .with_clock(stage.clock.clone());
     let told = Dictated::preference("The user's favourite Sichuan restaurant is \"Chuan Xiang Ge\".")
         .with_attribute("user", "favourite_sichuan_restaurant");
     let id = memory.add(&owner(), told).await.unwrap().record().unwrap().id;
@@ -37,7 +38,10 @@ async fn a_missing_argument_is_filled_from_the_record_that_fits() {
     let (stage, semantic) = (Stage::default(), InMemorySemanticStore::new());
     let (memory, id) = knowing(&stage, &semantic).await;
     let search = RecordingTool::new(booking("search_restaurant", Effect::ReadOnly));
-    let model = ScriptedModel::new([Answer::calls([("search_restaurant", r#"{"people":2}"#)]), Answer::text("Found.")]);
+    let model = ScriptedModel::new([
+        Answer::calls([("search_restaurant", r#"{"people":2}"#)]),
+        Answer::text("Found."),
+    ]);
     let agent = stage.builder(&model).tools(registry([&search])).memory(memory).build().unwrap();
     let session = agent.sessions().create(&owner(), "Test").await.unwrap();
 
@@ -45,7 +49,9 @@ async fn a_missing_argument_is_filled_from_the_record_that_fits() {
 
     assert_eq!(stop(&told), StopReason::Answered);
     let recalled = told.iter().find_map(|event| match event {
-        AgentEvent::Recalled { items, trouble, .. } => Some((items.iter().map(|item| item.id).collect::<Vec<_>>(), trouble.clone())),
+        AgentEvent::Recalled { items, trouble, .. } => {
+            Some((items.iter().map(|item| item.id).collect::<Vec<_>>(), trouble.clone()))
+        }
         _ => None,
     });
     assert_eq!(recalled, Some((vec![id], None)));
@@ -70,7 +76,10 @@ async fn a_missing_argument_is_filled_from_the_record_that_fits() {
     assert!(log[3].text().contains("filled_from_memory") && log[3].text().contains("Chuan Xiang Ge"));
     // The memory stands beside the user's message, labelled, and not in the log (R7).
     let first = crate::support::text(&model.requests()[0].messages[0]);
-    assert!(first.contains("Chuan Xiang Ge") && first.contains("for reference") && first.ends_with(WISH), "{first}");
+    assert!(
+        first.contains("Chuan Xiang Ge") && first.contains("for reference") && first.ends_with(WISH),
+        "{first}"
+    );
     assert_eq!(log[0].text(), WISH);
     check_requests(&model);
 }
@@ -91,8 +100,12 @@ async fn what_the_model_said_is_never_overridden() {
     let agent = stage.builder(&model).tools(registry([&search])).memory(memory).build().unwrap();
     let session = agent.sessions().create(&owner(), "Test").await.unwrap();
     events(agent.run(&session, WISH)).await;
-    let ran: Vec<_> = search.calls().iter().map(|call| call.arguments.read::<serde_json::Value>().unwrap()).collect();
-    assert_eq!(ran, [json!({"people": 2, "restaurant": "Blue Door"}), json!({"people": 3, "restaurant": ""})]);
+    let ran: Vec<_> =
+        search.calls().iter().map(|call| call.arguments.read::<serde_json::Value>().unwrap()).collect();
+    assert_eq!(
+        ran,
+        [json!({"people": 2, "restaurant": "Blue Door"}), json!({"people": 3, "restaurant": ""})]
+    );
     let results = results(&session, "search_restaurant").await;
     assert!(results[2].contains("/restaurant"), "a wrong value is refused, not replaced: {results:?}");
 }
@@ -109,19 +122,28 @@ async fn an_effect_that_rests_on_memory_asks_and_runs_once_with_what_was_shown()
     let told = events(agent.run(&session, WISH)).await;
 
     assert_eq!(stop(&told), StopReason::Suspended);
-    assert_eq!(names(&told), ["turn_started", "recalled", "request", "tool_call", "approval_needed", "finished"]);
+    assert_eq!(
+        names(&told),
+        ["turn_started", "recalled", "request", "tool_call", "approval_needed", "finished"]
+    );
     let pending = agent.pending(&session).await.unwrap();
     assert_eq!(pending[0].suspended.filled[0].memory, id);
     assert!(pending[0].suspended.reason.contains("Chuan Xiang Ge"), "{}", pending[0].suspended.reason);
     assert_eq!(reserve.started(), 0);
 
     // The user changes the memory meanwhile; another process, without any memory, gets the answer.
-    agent.memory().unwrap().edit(&owner(), id, "The user's favourite Sichuan restaurant is \"Red Lantern\".").await.unwrap();
+    agent
+        .memory()
+        .unwrap()
+        .edit(&owner(), id, "The user's favourite Sichuan restaurant is \"Red Lantern\".")
+        .await
+        .unwrap();
     let second = ScriptedModel::new([Answer::text("Booked.")]);
     let other = stage.builder(&second).tools(registry([&reserve])).build().unwrap();
     let theirs = reopen(&other, session.id()).await;
     let call = pending[0].suspended.call.id.clone();
-    let answer = other.answer(&theirs, call, Approval::Allow { by: "dana".to_owned() }).answer().await.unwrap();
+    let answer =
+        other.answer(&theirs, call, Approval::Allow { by: "dana".to_owned() }).answer().await.unwrap();
 
     assert_eq!((answer.text.as_str(), answer.stop), ("Booked.", StopReason::Answered));
     assert_eq!(reserve.started(), 1);

@@ -7,7 +7,9 @@ use hermes_core::{Body, Effect, FailureKind};
 use hermes_testkit::fake::{Answer, RecordingTool, ScriptedModel};
 use hermes_testkit::sample::owner;
 
-use crate::support::{Stage, check_log, check_requests, events, log, registry, results, spec, stop};
+use crate::support::{
+    Stage, check_log, check_requests, events, log, registry, results, spec, stop, success, value,
+};
 
 fn looks(n: usize, arguments: impl Fn(usize) -> String + Send + Sync + 'static) -> ScriptedModel {
     ScriptedModel::responding(move |_, request| match request {
@@ -89,13 +91,17 @@ async fn calls_in_circles_are_warned_blocked_and_stopped() {
     assert_eq!(look.finished(), 3, "the fourth is not run");
     let results = results(&session, "look").await;
     assert_eq!(results.len(), 6);
-    assert_eq!(results[1], r#"{"output":"ok","success":true}"#);
-    assert!(results[2].starts_with(r#"{"output":"ok","success":true}"#) && results[2].contains("repeat"));
+    assert!(results[..3].iter().all(|text| value(text) == success("ok")), "{results:?}");
+    assert!(!results[1].contains("repeat") && results[2].contains("repeat"), "{results:?}");
     assert!(results[3..].iter().all(|text| text.contains("not run")), "{results:?}");
-    let failures: Vec<_> = log(&session).await.iter().filter_map(|message| match message.body() {
-        Body::ToolResult(result) => Some(result.failure),
-        _ => None,
-    }).collect();
+    let failures: Vec<_> = log(&session)
+        .await
+        .iter()
+        .filter_map(|message| match message.body() {
+            Body::ToolResult(result) => Some(result.failure),
+            _ => None,
+        })
+        .collect();
     assert_eq!(failures[3..], [Some(FailureKind::Blocked); 3]);
     assert!(check_log(&session).await.is_empty());
     check_requests(&model);

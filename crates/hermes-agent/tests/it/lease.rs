@@ -9,7 +9,9 @@ use hermes_testkit::sample::{at, owner};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::support::{Stage, check_log, check_requests, events, outcome, outline, registry, reopen, spec, stop};
+use crate::support::{
+    Stage, check_log, check_requests, events, outcome, outline, registry, reopen, spec, stop,
+};
 
 /// A clock that goes with the runtime's, paused or not.
 #[derive(Debug, Clone)]
@@ -34,7 +36,11 @@ fn slow_order() -> RecordingTool {
 }
 
 fn orders() -> ScriptedModel {
-    ScriptedModel::new([Answer::calls([("order", r#"{"what":"tea"}"#)]), Answer::text("Ordered."), Answer::text("More.")])
+    ScriptedModel::new([
+        Answer::calls([("order", r#"{"what":"tea"}"#)]),
+        Answer::text("Ordered."),
+        Answer::text("More."),
+    ])
 }
 
 #[tokio::test]

@@ -25,15 +25,20 @@ fn second(answers: impl IntoIterator<Item = Answer>) -> ScriptedModel {
 
 fn restarts(events: &[AgentEvent]) -> Vec<&str> {
     let model = |event: &'_ AgentEvent| matches!(event, AgentEvent::Restarted { .. });
-    events.iter().filter(|event| model(event)).map(|event| match event {
-        AgentEvent::Restarted { model, .. } => model.as_str(),
-        _ => "",
-    }).collect()
+    events
+        .iter()
+        .filter(|event| model(event))
+        .map(|event| match event {
+            AgentEvent::Restarted { model, .. } => model.as_str(),
+            _ => "",
+        })
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_transient_failure_is_tried_twice_more() {
-    let model = ScriptedModel::new([Answer::refused(server()), Answer::broken_after("Hal"), Answer::text("Hello.")]);
+    let model =
+        ScriptedModel::new([Answer::refused(server()), Answer::broken_after("Hal"), Answer::text("Hello.")]);
     let (agent, session) = Stage::default().start(&model).await;
 
     let told = events(agent.run(&session, "Hi")).await;
@@ -132,7 +137,8 @@ async fn opaque_data_goes_back_to_its_own_provider_only() {
         Answer::text("And here I am again."),
     ]);
     let other = second([Answer::text("The other answers.").with_provider(json(r#"{"theirs":1}"#))]);
-    let agent = Stage::default().builder(&first).fallback(other.clone()).tools(registry([&look])).build().unwrap();
+    let agent =
+        Stage::default().builder(&first).fallback(other.clone()).tools(registry([&look])).build().unwrap();
     let session = agent.sessions().create(&owner(), "Test").await.unwrap();
 
     agent.run(&session, "Look").answer().await.unwrap();

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use hermes_agent::{AgentEvent, StopReason};
 use hermes_core::{
-    Body, CallStarted, ChatMessage, Claim, Effect, FailureKind, IdempotencyStore, JsonText, NewClaim, NewMessage, Replay, StepId,
-    Takeover, ToolCall, ToolOutcome, ToolSpec, clock::later,
+    Body, CallStarted, ChatMessage, Claim, Effect, FailureKind, IdempotencyStore, JsonText, NewClaim,
+    NewMessage, Replay, StepId, Takeover, ToolCall, ToolOutcome, ToolSpec, clock::later,
 };
 use hermes_session::Session;
 use hermes_testkit::fake::{Answer, RecordingTool, ScriptedModel};
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::approval::AskAboutEffects;
 use crate::support::{
-    Stage, check_log, check_requests, events, log, names, outline, registry, reopen, results, spec, stop, text,
+    Stage, check_log, check_requests, events, log, names, outline, registry, reopen, results, spec, stop,
+    success, text, value,
 };
 
 /// A case of the given ones.
@@ -33,8 +34,9 @@ fn message(entry: &Value) -> NewMessage {
         "tool_call" => {
             let field = |call: &Value, name: &str| call[name].as_str().unwrap().to_owned();
             let calls = entry["calls"].as_array().unwrap().iter();
-            let calls: Vec<ToolCall> =
-                calls.map(|each| call(&field(each, "id"), &field(each, "name"), &field(each, "arguments"))).collect();
+            let calls: Vec<ToolCall> = calls
+                .map(|each| call(&field(each, "id"), &field(each, "name"), &field(each, "arguments")))
+                .collect();
             NewMessage::calls(calls).with_step(StepId::generate())
         }
         "tool_result" => {
@@ -59,9 +61,10 @@ fn started(id: &str, tool: &str, arguments: &str, with_key: Option<&str>) -> Cal
 }
 
 fn stock_and_reserve() -> [RecordingTool; 2] {
-    let stock = ToolSpec::new("stock", "Says what is in stock").effect(Effect::ReadOnly).input_schema(json!({
-        "type": "object", "properties": { "wh": { "type": "string" } }, "required": ["wh"]
-    }));
+    let stock =
+        ToolSpec::new("stock", "Says what is in stock").effect(Effect::ReadOnly).input_schema(json!({
+            "type": "object", "properties": { "wh": { "type": "string" } }, "required": ["wh"]
+        }));
     let reserve = ToolSpec::new("reserve_stock", "Reserves").effect(Effect::SideEffect).input_schema(json!({
         "type": "object", "properties": { "wh": { "type": "string" }, "n": { "type": "integer" } }, "required": ["wh", "n"]
     }));
@@ -90,7 +93,12 @@ async fn given_g02(journal: Journal) {
     for entry in case["input"]["log"].as_array().unwrap() {
         session.append(message(entry)).await.unwrap();
     }
-    let of_s3 = started("s3", "reserve_stock", r#"{"wh":"A","n":5}"#, Some("k-s3").filter(|_| journal != Journal::Keyless));
+    let of_s3 = started(
+        "s3",
+        "reserve_stock",
+        r#"{"wh":"A","n":5}"#,
+        Some("k-s3").filter(|_| journal != Journal::Keyless),
+    );
     if journal != Journal::Absent {
         session.append(NewMessage::started(of_s3)).await.unwrap();
     }
@@ -123,7 +131,11 @@ async fn given_g02(journal: Journal) {
     run.cancel();
     run.answer().await.unwrap();
 
-    assert!(told.iter().any(|event| matches!(event, AgentEvent::Notice { text } if text.contains("reserve_stock"))), "{told:#?}");
+    assert!(
+        told.iter()
+            .any(|event| matches!(event, AgentEvent::Notice { text } if text.contains("reserve_stock"))),
+        "{told:#?}"
+    );
     check_requests(&model);
     let sent = model.requests().remove(0).messages;
     assert_eq!(sent.len(), 6, "user, step, three results, user: {sent:#?}");
@@ -136,10 +148,16 @@ async fn given_g02(journal: Journal) {
     assert!(unknown.contains(r#""success":false"#), "{unknown}");
     assert!(unknown.contains("unknown") || unknown.contains("未知"), "{unknown}");
     assert_eq!(text(&sent[5]), "继续");
-    let expected = usize::try_from(case["expect"]["values"]["reserve_stock_runs_after_restart"].as_u64().unwrap()).unwrap();
+    let expected =
+        usize::try_from(case["expect"]["values"]["reserve_stock_runs_after_restart"].as_u64().unwrap())
+            .unwrap();
     assert_eq!(reserve.started(), expected);
-    let results = log(&session).await.iter().filter(|message| matches!(message.body(), Body::ToolResult(_))).count();
-    assert_eq!(results, usize::try_from(case["expect"]["values"]["tool_messages"].as_u64().unwrap()).unwrap());
+    let results =
+        log(&session).await.iter().filter(|message| matches!(message.body(), Body::ToolResult(_))).count();
+    assert_eq!(
+        results,
+        usize::try_from(case["expect"]["values"]["tool_messages"].as_u64().unwrap()).unwrap()
+    );
 
     // A second restart gives the same request.
     let again = ScriptedModel::new([Answer::text("好的。")]);
@@ -173,7 +191,11 @@ async fn g02_after_the_claim_of_the_dead_has_ended() {
 }
 
 /// A session whose process was killed after a step that orders tea; `begun` says whether the journal has it.
-async fn killed(stage: &Stage, order: &RecordingTool, begun: bool) -> (ScriptedModel, hermes_agent::Agent, Session) {
+async fn killed(
+    stage: &Stage,
+    order: &RecordingTool,
+    begun: bool,
+) -> (ScriptedModel, hermes_agent::Agent, Session) {
     let model = ScriptedModel::new([Answer::text("Ordered.")]);
     let (agent, session) = stage.start_with(&model, [order]).await;
     session.append(NewMessage::user("Order tea")).await.unwrap();
@@ -181,7 +203,10 @@ async fn killed(stage: &Stage, order: &RecordingTool, begun: bool) -> (ScriptedM
     let arguments = r#"{"what":"tea"}"#;
     session.append(NewMessage::calls(vec![call("c1", "order", arguments)]).with_step(step)).await.unwrap();
     if begun {
-        session.append(NewMessage::started(started("c1", "order", arguments, Some("k1"))).with_step(step)).await.unwrap();
+        session
+            .append(NewMessage::started(started("c1", "order", arguments, Some("k1"))).with_step(step))
+            .await
+            .unwrap();
     }
     (model, agent, session)
 }
@@ -198,7 +223,11 @@ async fn claimed(stage: &Stage, session: &Session, outcome: Option<ToolOutcome>)
     };
     let Claim::Won(ticket) = stage.store.claim(&owner(), &key("k1"), &wish).await.unwrap() else { panic!() };
     if let Some(outcome) = outcome {
-        stage.store.complete(&ticket, &JsonText::of(&outcome).unwrap(), at, later(at, seconds(86_400))).await.unwrap();
+        stage
+            .store
+            .complete(&ticket, &JsonText::of(&outcome).unwrap(), at, later(at, seconds(86_400)))
+            .await
+            .unwrap();
     }
     stage.clock.advance(seconds(60));
 }
@@ -238,7 +267,8 @@ async fn a_recorded_outcome_is_used_again() {
     let told = events(agent.resume(&session)).await;
     assert_eq!(stop(&told), StopReason::Answered);
     assert_eq!(order.started(), 0);
-    assert_eq!(results(&session, "order").await, [r#"{"output":"order 4711","success":true}"#]);
+    let [result] = results(&session, "order").await.try_into().unwrap();
+    assert_eq!(value(&result), success("order 4711"));
     assert!(!told.iter().any(|event| matches!(event, AgentEvent::Notice { .. })));
     check_requests(&model);
 }
@@ -274,7 +304,8 @@ async fn a_call_that_was_not_begun_and_needs_approval_asks_for_it() {
     let order = RecordingTool::new(spec("order", Effect::SideEffect, ["what"]));
     let (_, _, session) = killed(&stage, &order, false).await;
     let model = ScriptedModel::new([]);
-    let agent = stage.builder(&model).tools(registry([&order]).with_approver(AskAboutEffects)).build().unwrap();
+    let agent =
+        stage.builder(&model).tools(registry([&order]).with_approver(AskAboutEffects)).build().unwrap();
     let session = reopen(&agent, session.id()).await;
     let told = events(agent.resume(&session)).await;
     assert_eq!(stop(&told), StopReason::Suspended, "{told:#?}");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use hermes_agent::{Agent, AgentBuilder, AgentEvent, Error, Run, StopReason};
 use hermes_core::{
-    Body, ChatMessage, ChatRequest, Clock as _, Effect, Limit, LogQuery, Message, Seq, SessionId, ToolSpec, text_of,
+    Body, ChatMessage, ChatRequest, Clock as _, Effect, Limit, LogQuery, Message, Seq, SessionId, ToolSpec,
+    text_of,
 };
 use hermes_inmemory::InMemoryStore;
 use hermes_session::Session;
@@ -127,12 +128,22 @@ pub(crate) async fn outline(session: &Session) -> Vec<String> {
     log(session).await.iter().map(short).collect()
 }
 
+/// The JSON that the model reads first in a result.
+pub(crate) fn value(text: &str) -> Value {
+    serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap()
+}
+
+/// What a result says that succeeded (T9).
+pub(crate) fn success(output: &str) -> Value {
+    json!({"success": true, "output": output})
+}
+
 /// The texts of the results of a tool, in the log's order.
 pub(crate) async fn results(session: &Session, tool: &str) -> Vec<String> {
     let log = log(session).await;
-    let of_tool = log.iter().filter(|message| {
-        matches!(message.body(), Body::ToolResult(result) if result.tool == tool)
-    });
+    let of_tool = log
+        .iter()
+        .filter(|message| matches!(message.body(), Body::ToolResult(result) if result.tool == tool));
     of_tool.map(Message::text).collect()
 }
 
@@ -148,7 +159,8 @@ pub(crate) async fn check_log(session: &Session) -> Vec<String> {
             }
             Body::CallStarted(started) => {
                 let call = open.iter_mut().find(|(id, _)| id == started.call.as_str());
-                let (id, begun) = call.unwrap_or_else(|| unreachable!("{} began without a call", started.call));
+                let (id, begun) =
+                    call.unwrap_or_else(|| unreachable!("{} began without a call", started.call));
                 assert!(!std::mem::replace(begun, true), "{id} began twice");
             }
             Body::ToolResult(result) => {
@@ -187,7 +199,10 @@ fn check_request(request: &ChatRequest) {
     }
     assert!(due.is_empty(), "{due:?} have no result");
     let last = request.messages.last().unwrap();
-    assert!(matches!(last.as_ref(), ChatMessage::User { .. } | ChatMessage::Tool { .. }), "{last:?} comes last");
+    assert!(
+        matches!(last.as_ref(), ChatMessage::User { .. } | ChatMessage::Tool { .. }),
+        "{last:?} comes last"
+    );
 }
 
 /// The text of a message of a request.

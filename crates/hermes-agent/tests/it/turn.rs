@@ -12,7 +12,9 @@ use hermes_testkit::sample::owner;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::support::{Stage, check_log, check_requests, events, log, names, outline, results, spec, stop};
+use crate::support::{
+    Stage, check_log, check_requests, events, log, names, outline, results, spec, stop, success, text, value,
+};
 
 #[tokio::test]
 async fn a_plain_turn_tells_logs_and_counts() {
@@ -25,11 +27,14 @@ async fn a_plain_turn_tells_logs_and_counts() {
     let events = events(agent.run(&session, "Hi, I am Dana.")).await;
 
     assert_eq!(names(&events), ["turn_started", "request", "usage", "answered", "finished"]);
-    let text: String = events.iter().filter_map(|event| match event {
-        AgentEvent::Text { delta } => Some(delta.as_str()),
-        _ => None,
-    }).collect();
-    assert_eq!(text, "Hello, Dana, and welcome.");
+    let said: String = events
+        .iter()
+        .filter_map(|event| match event {
+            AgentEvent::Text { delta } => Some(delta.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, "Hello, Dana, and welcome.");
     let turn = hermes_core::Seq::new(1);
     assert_eq!(events.first(), Some(&AgentEvent::TurnStarted { session: session.id(), turn }));
     let finished = AgentEvent::Finished { stop: StopReason::Answered, steps: 1, usage };
@@ -99,15 +104,8 @@ async fn calls_of_one_step_are_carried_out_logged_and_sent_with_their_results() 
     let requests = model.requests();
     let step = &requests[1].messages;
     assert_eq!(step.len(), 5, "user, step, three results: {step:#?}");
-    let answers: Vec<String> = step[2..].iter().map(crate::support::text).collect();
-    assert_eq!(
-        answers,
-        [
-            r#"{"output":"seen","success":true}"#,
-            r#"{"output":"glanced","success":true}"#,
-            r#"{"output":"ok","success":true}"#
-        ]
-    );
+    let answers: Vec<_> = step[2..].iter().map(|message| value(&text(message))).collect();
+    assert_eq!(answers, [success("seen"), success("glanced"), success("ok")]);
     let ChatMessage::Assistant { calls, content, .. } = step[1].as_ref() else { panic!("{step:#?}") };
     assert_eq!((calls.len(), hermes_core::text_of(content)), (3, "Let me see.".to_owned()));
     // The effect comes after the looks before it (T11).
@@ -124,29 +122,43 @@ async fn calls_of_one_step_are_carried_out_logged_and_sent_with_their_results() 
 async fn the_journal_has_a_call_before_its_tool_runs_and_no_request_has_the_journal() {
     let stage = Stage::default();
     let store = stage.store.clone();
-    let witness = RecordingTool::running(spec("order", Effect::SideEffect, ["what"]), move |arguments, context| {
-        let store = store.clone();
-        async move {
-            let query = LogQuery::newest(Limit::MAX);
-            let page = SessionStore::page(&store, &context.owner, context.session, &query).await.unwrap();
-            let written = page.messages.iter().any(|message| {
+    let witness = RecordingTool::running(
+        spec("order", Effect::SideEffect, ["what"]),
+        move |arguments, context| {
+            let store = store.clone();
+            async move {
+                let query = LogQuery::newest(Limit::MAX);
+                let page = SessionStore::page(&store, &context.owner, context.session, &query).await.unwrap();
+                let written = page.messages.iter().any(|message| {
                 matches!(message.body(), Body::CallStarted(started)
                     if started.call == context.call && started.arguments == arguments && started.key == context.key)
             });
-            Ok(ToolOutput::json(json!(written && context.key.is_some())))
-        }
-    });
-    let model = ScriptedModel::new([Answer::calls([("order", r#"{"what":"tea"}"#)]), Answer::text("Ordered.")]);
+                Ok(ToolOutput::json(json!(written && context.key.is_some())))
+            }
+        },
+    );
+    let model =
+        ScriptedModel::new([Answer::calls([("order", r#"{"what":"tea"}"#)]), Answer::text("Ordered.")]);
     let (agent, session) = stage.start_with(&model, [&witness]).await;
 
     let events = events(agent.run(&session, "Order tea")).await;
 
     assert_eq!(
         names(&events),
-        ["turn_started", "request", "tool_call", "call_started", "tool_result", "request", "answered", "finished"]
+        [
+            "turn_started",
+            "request",
+            "tool_call",
+            "call_started",
+            "tool_result",
+            "request",
+            "answered",
+            "finished"
+        ]
     );
     assert_eq!(outline(&session).await, ["user", "calls:1", "started:call_1", "result:call_1", "assistant"]);
-    assert_eq!(results(&session, "order").await, [r#"{"output":true,"success":true}"#]);
+    let [result] = results(&session, "order").await.try_into().unwrap();
+    assert_eq!(value(&result), json!({"success": true, "output": true}));
     let sent: Vec<Role> = model.requests()[1].messages.iter().map(|message| message.role()).collect();
     assert_eq!(sent, [Role::User, Role::Assistant, Role::Tool]);
 }
@@ -166,8 +178,10 @@ async fn wrong_arguments_come_back_and_are_corrected() {
     assert_eq!(stop(&events), StopReason::Answered);
     assert_eq!(order.finished(), 1);
     let results = results(&session, "order").await;
-    assert!(results[0].starts_with(r#"{"error":"#) && results[0].contains("what"), "{results:?}");
-    assert_eq!(results[1], r#"{"output":"ok","success":true}"#);
+    let refused = value(&results[0]);
+    assert_eq!(refused["success"], false);
+    assert!(refused["error"].as_str().unwrap().contains("/what"), "{results:?}");
+    assert_eq!(value(&results[1]), success("ok"));
     // What was refused never began.
     let begun = outline(&session).await.iter().filter(|line| line.starts_with("started")).count();
     assert_eq!(begun, 1);
@@ -205,5 +219,8 @@ async fn events_are_json_objects_with_a_tag() {
     let result = json.iter().find(|event| event["event"] == "tool_result").unwrap();
     assert_eq!(result["result"]["call"], "call_1");
     let last = json.last().unwrap();
-    assert_eq!((&last["event"], &last["stop"], &last["steps"]), (&json!("finished"), &json!("answered"), &json!(2)));
+    assert_eq!(
+        (&last["event"], &last["stop"], &last["steps"]),
+        (&json!("finished"), &json!("answered"), &json!(2))
+    );
 }

@@ -12,6 +12,8 @@ use crate::support::{ByteCounter, assert_paired, call, call_id, counted, logged,
 
 /// How many random logs are made; each is assembled under every window of `WINDOWS` and every budget of `BUDGETS`: over 100,000 contexts.
 const LOGS: u32 = 1_200;
+/// The same for a long run: over a million contexts.
+const MANY_LOGS: u32 = 12_000;
 const WINDOWS: [(usize, usize); 4] = [(1, 1), (2, 1), (3, 2), (12, 4)];
 const BUDGETS: [u32; 21] = [
     0, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 700, 1_000, 1_500, 2_500, 5_000,
@@ -103,7 +105,7 @@ fn check(context: &Context, budget: u32, counter: &ByteCounter) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: LOGS, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hermes_testkit::endurance::rounds(LOGS, MANY_LOGS), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_context_is_paired_and_fits(
