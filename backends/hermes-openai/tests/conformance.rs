@@ -1,7 +1,5 @@
 //! The contracts of chat models (CM) and embedders (EM), against live servers where they are.
 
-#![expect(clippy::unwrap_used, reason = "tests say what they expect by stopping")]
-
 use hermes_openai::{Endpoint, OpenAiConfig, OpenAiEmbedder, OpenAiEmbedderConfig, OpenAiModel, PurposeHint};
 use hermes_testkit::{Fresh, chat_model_suite, embedder_suite, server};
 

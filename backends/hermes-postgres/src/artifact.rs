@@ -9,7 +9,8 @@ use jiff::Timestamp;
 
 use crate::cursor;
 use crate::error::Error;
-use crate::row::{ArtifactRow, micros, signed};
+use crate::escape::escaped;
+use crate::row::{ArtifactRow, micros};
 use crate::store::PostgresStore;
 
 #[async_trait]
@@ -78,15 +79,16 @@ async fn put(
     let mut tx = store.begin().await?;
     let row: ArtifactRow = sqlx::query_as(
         "INSERT INTO hermes_artifact (id, tenant, user_id, session, media_type, name, size, created, expires, bytes)
-         VALUES ($1, $2, $3, $4, $5, $6, length($9), $7, $8, $9)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          RETURNING id, media_type, name, size, created, expires",
     )
     .bind(ArtifactId::generate().as_uuid())
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
     .bind(session.as_uuid())
-    .bind(&artifact.media_type)
-    .bind(&artifact.name)
+    .bind(escaped(&artifact.media_type))
+    .bind(escaped(&artifact.name))
+    .bind(i64::try_from(artifact.bytes.len()).unwrap_or(i64::MAX))
     .bind(artifact.created.as_microsecond())
     .bind(micros(artifact.expires))
     .bind(artifact.bytes.as_slice())
@@ -123,12 +125,14 @@ async fn read(
     offset: u64,
     length: usize,
 ) -> Result<Vec<u8>, Error> {
-    // SQLite counts from 1.
+    // PostgreSQL counts from 1, in 32 bits: no value is longer.
+    let from = i32::try_from(offset.saturating_add(1)).unwrap_or(i32::MAX);
     let bytes: Option<Vec<u8>> = sqlx::query_scalar(
-        "SELECT substr(bytes, $1, $2) FROM hermes_artifact WHERE id = $3 AND tenant = $4 AND user_id = $5 AND session = $6",
+        "SELECT substring(bytes FROM $1 FOR $2) FROM hermes_artifact
+         WHERE id = $3 AND tenant = $4 AND user_id = $5 AND session = $6",
     )
-    .bind(signed(offset.saturating_add(1)))
-    .bind(i64::try_from(length).unwrap_or(i64::MAX))
+    .bind(from)
+    .bind(i32::try_from(length).unwrap_or(i32::MAX))
     .bind(id.as_uuid())
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
@@ -174,14 +178,15 @@ async fn delete(
     id: ArtifactId,
 ) -> Result<bool, Error> {
     let mut tx = store.begin().await?;
-    let done =
-        sqlx::query("DELETE FROM hermes_artifact WHERE id = $1 AND tenant = $2 AND user_id = $3 AND session = $4")
-            .bind(id.as_uuid())
-            .bind(owner.tenant.as_str())
-            .bind(owner.user.as_str())
-            .bind(session.as_uuid())
-            .execute(&mut *tx)
-            .await?;
+    let done = sqlx::query(
+        "DELETE FROM hermes_artifact WHERE id = $1 AND tenant = $2 AND user_id = $3 AND session = $4",
+    )
+    .bind(id.as_uuid())
+    .bind(owner.tenant.as_str())
+    .bind(owner.user.as_str())
+    .bind(session.as_uuid())
+    .execute(&mut *tx)
+    .await?;
     tx.commit().await?;
     Ok(done.rows_affected() > 0)
 }
@@ -212,8 +217,8 @@ async fn erase_session(store: &PostgresStore, owner: &Owner, session: SessionId)
 async fn collect(store: &PostgresStore, now: Timestamp, limit: Limit) -> Result<u64, Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query(
-        "DELETE FROM hermes_artifact WHERE key IN
-             (SELECT key FROM hermes_artifact WHERE expires <= $1 ORDER BY expires LIMIT $2)",
+        "DELETE FROM hermes_artifact WHERE id IN
+             (SELECT id FROM hermes_artifact WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)",
     )
     .bind(now.as_microsecond())
     .bind(i64::try_from(limit.get()).unwrap_or(i64::MAX))

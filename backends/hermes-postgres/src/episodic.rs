@@ -7,13 +7,17 @@ use hermes_core::{
     MemoryStatus, Owner, Page, PageRequest, SessionId, StoreError, Version,
 };
 use jiff::Timestamp;
-use sqlx::{FromRow, PgConnection};
+use sqlx::FromRow;
+use sqlx::postgres::PgConnection;
+use uuid::Uuid;
 
 use crate::cursor;
 use crate::error::Error;
+use crate::escape::escaped;
 use crate::filter::{Filter, filtered};
-use crate::row::{MemoryRow, micros, signed, to_json, unsigned, word_of};
+use crate::row::{MemoryRow, check_key, micros, signed, to_json, unsigned, word_of};
 use crate::store::PostgresStore;
+use crate::term;
 
 #[async_trait]
 impl EpisodicStore for PostgresStore {
@@ -65,6 +69,7 @@ impl EpisodicStore for PostgresStore {
 
 async fn create(store: &PostgresStore, record: &MemoryRecord) -> Result<MemoryRecord, Error> {
     let record = as_stored(record, Version::FIRST);
+    let row = Row::new(&record)?;
     let mut tx = store.begin().await?;
     let taken: bool = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM hermes_memory WHERE id = $1)")
         .bind(record.id.as_uuid())
@@ -74,7 +79,7 @@ async fn create(store: &PostgresStore, record: &MemoryRecord) -> Result<MemoryRe
         return Err(exists(record.id));
     }
     check_twin(&mut tx, &record).await?;
-    write(&mut tx, &record).await?;
+    row.write(&mut tx, INSERT).await?;
     tx.commit().await?;
     Ok(record)
 }
@@ -82,13 +87,14 @@ async fn create(store: &PostgresStore, record: &MemoryRecord) -> Result<MemoryRe
 async fn update(store: &PostgresStore, record: &MemoryRecord) -> Result<MemoryRecord, Error> {
     let id = record.id.to_string();
     let mut tx = store.begin().await?;
-    let present: Option<i64> =
-        sqlx::query_scalar("SELECT version FROM hermes_memory WHERE id = $1 AND tenant = $2 AND user_id = $3")
-            .bind(record.id.as_uuid())
-            .bind(record.owner.tenant.as_str())
-            .bind(record.owner.user.as_str())
-            .fetch_optional(&mut *tx)
-            .await?;
+    let present: Option<i64> = sqlx::query_scalar(
+        "SELECT version FROM hermes_memory WHERE id = $1 AND tenant = $2 AND user_id = $3 FOR UPDATE",
+    )
+    .bind(record.id.as_uuid())
+    .bind(record.owner.tenant.as_str())
+    .bind(record.owner.user.as_str())
+    .fetch_optional(&mut *tx)
+    .await?;
     let Some(present) = present else {
         return Err(StoreError::NotFound { what: Entity::Memory, id }.into());
     };
@@ -98,7 +104,7 @@ async fn update(store: &PostgresStore, record: &MemoryRecord) -> Result<MemoryRe
     }
     let record = as_stored(record, record.version.next());
     check_twin(&mut tx, &record).await?;
-    write(&mut tx, &record).await?;
+    Row::new(&record)?.write(&mut tx, UPDATE).await?;
     tx.commit().await?;
     Ok(record)
 }
@@ -126,74 +132,94 @@ async fn check_twin(conn: &mut PgConnection, record: &MemoryRecord) -> Result<()
     if record.status != MemoryStatus::Active {
         return Ok(());
     }
-    let twin: Option<Vec<u8>> = sqlx::query_scalar(
+    let twin: Option<Uuid> = sqlx::query_scalar(
         "SELECT id FROM hermes_memory
          WHERE tenant = $1 AND user_id = $2 AND fingerprint = $3 AND status = 'active' AND id <> $4",
     )
     .bind(record.owner.tenant.as_str())
     .bind(record.owner.user.as_str())
-    .bind(&record.fingerprint)
+    .bind(escaped(&record.fingerprint))
     .bind(record.id.as_uuid())
     .fetch_optional(conn)
     .await?;
     match twin {
-        Some(twin) => Err(exists(MemoryId::from_uuid(crate::row::uuid("memory", &twin)?))),
+        Some(twin) => Err(exists(MemoryId::from_uuid(twin))),
         None => Ok(()),
     }
 }
 
-/// Inserts or replaces a record that was checked, and its terms.
-async fn write(conn: &mut PgConnection, record: &MemoryRecord) -> Result<(), Error> {
-    let key: i64 = sqlx::query_scalar(
-        "INSERT INTO hermes_memory (id, tenant, user_id, layer, kind, content, subject, attribute, confidence, weight,
-             source, provenance, created, updated, recalled, recall_count, valid_from, valid_until, status,
-             supersedes, expires, fingerprint, version)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
-         ON CONFLICT (id) DO UPDATE SET layer = excluded.layer, kind = excluded.kind, content = excluded.content,
-             subject = excluded.subject, attribute = excluded.attribute, confidence = excluded.confidence,
-             weight = excluded.weight, source = excluded.source, provenance = excluded.provenance,
-             created = excluded.created, updated = excluded.updated, recalled = excluded.recalled,
-             recall_count = excluded.recall_count, valid_from = excluded.valid_from,
-             valid_until = excluded.valid_until, status = excluded.status, supersedes = excluded.supersedes,
-             expires = excluded.expires, fingerprint = excluded.fingerprint, version = excluded.version
-         RETURNING key",
-    )
-    .bind(record.id.as_uuid())
-    .bind(record.owner.tenant.as_str())
-    .bind(record.owner.user.as_str())
-    .bind(word_of("memory", record.layer)?)
-    .bind(record.kind.as_str())
-    .bind(&record.content)
-    .bind(record.attribute.as_ref().map(|key| key.subject.as_str()))
-    .bind(record.attribute.as_ref().map(|key| key.attribute.as_str()))
-    .bind(record.confidence.get())
-    .bind(record.weight)
-    .bind(word_of("memory", record.source)?)
-    .bind(to_json("memory", &record.provenance)?)
-    .bind(record.created.as_microsecond())
-    .bind(record.updated.as_microsecond())
-    .bind(micros(record.recalled))
-    .bind(record.recall_count)
-    .bind(record.valid_from.as_microsecond())
-    .bind(micros(record.valid_until))
-    .bind(record.status.as_str())
-    .bind(record.supersedes.map(|id| id.as_uuid().as_bytes().to_vec()))
-    .bind(micros(record.expires))
-    .bind(&record.fingerprint)
-    .bind(signed(record.version.get()))
-    .fetch_one(&mut *conn)
-    .await?;
-    sqlx::query("DELETE FROM hermes_memory_term WHERE memory = $1").bind(key).execute(&mut *conn).await?;
-    sqlx::query(
-        "INSERT INTO hermes_memory_term (tenant, user_id, term, memory) SELECT $1, $2, value, $3 FROM json_each($4)",
-    )
-    .bind(record.owner.tenant.as_str())
-    .bind(record.owner.user.as_str())
-    .bind(key)
-    .bind(to_json("terms", &hermes_text::index_terms(&record.content))?)
-    .execute(conn)
-    .await?;
-    Ok(())
+const INSERT: &str = "INSERT INTO hermes_memory (id, tenant, user_id, layer, kind, content, subject, attribute, confidence,
+         weight, source, provenance, sessions, created, updated, recalled, recall_count, valid_from, valid_until,
+         status, supersedes, expires, fingerprint, version, terms)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+         $24, $25)
+     ON CONFLICT DO NOTHING";
+
+const UPDATE: &str = "UPDATE hermes_memory SET layer = $4, kind = $5, content = $6, subject = $7, attribute = $8,
+         confidence = $9, weight = $10, source = $11, provenance = $12, sessions = $13, created = $14, updated = $15,
+         recalled = $16, recall_count = $17, valid_from = $18, valid_until = $19, status = $20, supersedes = $21,
+         expires = $22, fingerprint = $23, version = $24, terms = $25
+     WHERE id = $1 AND tenant = $2 AND user_id = $3";
+
+/// A record with what is stored of it beside its plain parts.
+struct Row<'a> {
+    record: &'a MemoryRecord,
+    layer: String,
+    source: String,
+    provenance: String,
+    sessions: Vec<Uuid>,
+    terms: Vec<String>,
+}
+
+impl<'a> Row<'a> {
+    fn new(record: &'a MemoryRecord) -> Result<Self, Error> {
+        check_key("fingerprint", &[&escaped(&record.fingerprint)])?;
+        let mut sessions: Vec<_> = record.provenance.iter().map(|proof| *proof.session.as_uuid()).collect();
+        sessions.sort_unstable();
+        sessions.dedup();
+        Ok(Self {
+            record,
+            layer: word_of("memory", record.layer)?,
+            source: word_of("memory", record.source)?,
+            provenance: to_json("memory", &record.provenance)?,
+            sessions,
+            terms: term::marked(&record.owner, &hermes_text::index_terms(&record.content)),
+        })
+    }
+
+    /// Inserts or updates a record that was checked.
+    async fn write(self, conn: &mut PgConnection, sql: &'static str) -> Result<(), Error> {
+        let record = self.record;
+        let done = sqlx::query(sql)
+            .bind(record.id.as_uuid())
+            .bind(record.owner.tenant.as_str())
+            .bind(record.owner.user.as_str())
+            .bind(self.layer)
+            .bind(record.kind.as_str())
+            .bind(escaped(&record.content))
+            .bind(record.attribute.as_ref().map(|key| escaped(&key.subject)))
+            .bind(record.attribute.as_ref().map(|key| escaped(&key.attribute)))
+            .bind(record.confidence.get())
+            .bind(record.weight)
+            .bind(self.source)
+            .bind(self.provenance)
+            .bind(self.sessions)
+            .bind(record.created.as_microsecond())
+            .bind(record.updated.as_microsecond())
+            .bind(micros(record.recalled))
+            .bind(i64::from(record.recall_count))
+            .bind(record.valid_from.as_microsecond())
+            .bind(micros(record.valid_until))
+            .bind(record.status.as_str())
+            .bind(record.supersedes.map(|id| *id.as_uuid()))
+            .bind(micros(record.expires))
+            .bind(escaped(&record.fingerprint))
+            .bind(signed(record.version.get()))
+            .bind(self.terms)
+            .execute(conn)
+            .await?;
+        if done.rows_affected() == 0 { Err(Error::Overtaken) } else { Ok(()) }
+    }
 }
 
 async fn get(store: &PostgresStore, owner: &Owner, id: MemoryId) -> Result<Option<MemoryRecord>, Error> {
@@ -219,9 +245,9 @@ async fn list(
     let (updated, id) = cursor::below(after.as_ref().map(|(updated, id)| (*updated, id.as_uuid())));
     let sql = filtered!(
         "SELECT m.* FROM hermes_memory m",
-        "AND (m.updated, m.id) < (?11, ?12) ORDER BY m.updated DESC, m.id DESC LIMIT ?13"
+        "AND (m.updated, m.id) < ($11, $12) ORDER BY m.updated DESC, m.id DESC LIMIT $13"
     );
-    let rows: Vec<MemoryRow> = Filter::new(owner, filter)?
+    let rows: Vec<MemoryRow> = Filter::new(owner, filter)
         .bind(sql)
         .bind(updated)
         .bind(id)
@@ -244,16 +270,13 @@ struct FoundRow {
 async fn find(store: &PostgresStore, owner: &Owner, query: &EpisodicQuery) -> Result<Vec<Candidate>, Error> {
     // A list of no terms matches no row.
     let sql = filtered!(
-        "SELECT m.*, found.hits FROM
-             (SELECT memory, count(*) AS hits FROM hermes_memory_term
-              WHERE tenant = $1 AND user_id = $2 AND term IN (SELECT value FROM json_each($11))
-              GROUP BY memory) found
-         CROSS JOIN hermes_memory m ON m.key = found.memory",
-        "ORDER BY found.hits DESC, m.updated DESC, m.id DESC LIMIT ?12"
+        "SELECT m.*, found.hits FROM hermes_memory m
+         CROSS JOIN LATERAL (SELECT count(*) AS hits FROM unnest(m.terms) term WHERE term = ANY ($11)) found",
+        "AND m.terms && $11 ORDER BY found.hits DESC, m.updated DESC, m.id DESC LIMIT $12"
     );
-    let rows: Vec<FoundRow> = Filter::new(owner, &query.filter)?
+    let rows: Vec<FoundRow> = Filter::new(owner, &query.filter)
         .bind(sql)
-        .bind(to_json("terms", &query.terms)?)
+        .bind(term::marked(owner, &query.terms))
         .bind(i64::try_from(query.limit.get()).unwrap_or(i64::MAX))
         .fetch_all(store.reads())
         .await?;
@@ -268,25 +291,21 @@ async fn find(store: &PostgresStore, owner: &Owner, query: &EpisodicQuery) -> Re
         .collect()
 }
 
-/// Ids as SQLite's JSON functions take them: as hexadecimal words.
-fn hex_ids(ids: &[MemoryId]) -> Result<String, Error> {
-    let words: Vec<_> = ids.iter().map(|id| format!("{:X}", id.as_uuid().as_simple())).collect();
-    to_json("ids", &words)
-}
-
 async fn touch(store: &PostgresStore, owner: &Owner, ids: &[MemoryId], at: Timestamp) -> Result<(), Error> {
-    let mut tx = store.begin().await?;
+    let ids: Vec<Uuid> = ids.iter().map(|id| *id.as_uuid()).collect();
+    // Locked in one order, so that two who touch the same records do not wait for each other.
     sqlx::query(
-        "UPDATE hermes_memory SET recalled = $1, recall_count = min(recall_count + 1, 4294967295)
-         WHERE tenant = $2 AND user_id = $3 AND id IN (SELECT unhex(value) FROM json_each($4))",
+        "UPDATE hermes_memory SET recalled = $1, recall_count = least(recall_count + 1, 4294967295)
+         WHERE id IN (SELECT id FROM hermes_memory WHERE id = ANY ($2) AND tenant = $3 AND user_id = $4
+                      ORDER BY id FOR NO KEY UPDATE)",
     )
     .bind(at.as_microsecond())
+    .bind(ids)
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
-    .bind(hex_ids(ids)?)
-    .execute(&mut *tx)
+    .execute(store.reads())
     .await?;
-    Ok(tx.commit().await?)
+    Ok(())
 }
 
 async fn delete(store: &PostgresStore, owner: &Owner, id: MemoryId) -> Result<bool, Error> {
@@ -315,12 +334,11 @@ async fn erase_user(store: &PostgresStore, owner: &Owner) -> Result<u64, Error> 
 async fn erase_session(store: &PostgresStore, owner: &Owner, session: SessionId) -> Result<u64, Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query(
-        "DELETE FROM hermes_memory WHERE tenant = $1 AND user_id = $2 AND json_array_length(provenance) > 0
-             AND NOT EXISTS (SELECT 1 FROM json_each(provenance) WHERE value ->> 'session' <> $3)",
+        "DELETE FROM hermes_memory WHERE tenant = $1 AND user_id = $2 AND sessions = ARRAY[$3::uuid]",
     )
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
-    .bind(session.to_string())
+    .bind(session.as_uuid())
     .execute(&mut *tx)
     .await?;
     tx.commit().await?;
@@ -330,8 +348,8 @@ async fn erase_session(store: &PostgresStore, owner: &Owner, session: SessionId)
 async fn collect(store: &PostgresStore, now: Timestamp, limit: Limit) -> Result<u64, Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query(
-        "DELETE FROM hermes_memory WHERE key IN
-             (SELECT key FROM hermes_memory WHERE expires <= $1 ORDER BY expires LIMIT $2)",
+        "DELETE FROM hermes_memory WHERE id IN
+             (SELECT id FROM hermes_memory WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)",
     )
     .bind(now.as_microsecond())
     .bind(i64::try_from(limit.get()).unwrap_or(i64::MAX))

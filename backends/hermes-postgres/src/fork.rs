@@ -1,11 +1,10 @@
 //! Forking a session (SS19–SS21).
 
-use hermes_core::{ForkPoint, Message, NewSession, Owner, Seq, SessionId, StoreError, StoredSession};
-use sqlx::PgConnection;
+use hermes_core::{ForkPoint, NewSession, Owner, Seq, SessionId, StoreError, StoredSession};
+use sqlx::postgres::PgConnection;
 
 use crate::error::Error;
-use crate::log::{insert_terms, joined_terms};
-use crate::row::{MessageRow, message_columns, message_id};
+use crate::row::signed;
 use crate::session::{check_title, insert, known};
 use crate::store::PostgresStore;
 
@@ -18,6 +17,7 @@ pub(crate) async fn fork(
 ) -> Result<StoredSession, Error> {
     check_title(&fork.title)?;
     let mut tx = store.begin().await?;
+    hold(&mut tx, session).await?;
     let parent = known(&mut *tx, owner, session).await?;
     let parent_key = parent.key;
     let parent = parent.stored(owner)?.state;
@@ -39,41 +39,31 @@ pub(crate) async fn fork(
     Ok(stored)
 }
 
-/// How many messages are read at once to make their terms anew.
-const STRETCH: i64 = 500;
-
-/// Copies the log up to and including `at`. The index of terms keeps no texts, so the copies' terms are made anew.
-async fn copy(conn: &mut PgConnection, from: i64, to: i64, at: Seq) -> Result<(), Error> {
-    sqlx::query(
-        "INSERT INTO hermes_message (id, created, sticky, turn_start, step, tokens, counter, body, provider)
-         SELECT id - $1 + $2, created, sticky, turn_start, step, tokens, counter, body, provider
-         FROM hermes_message WHERE id BETWEEN $1 AND $3",
-    )
-    .bind(message_id(from, Seq::START))
-    .bind(message_id(to, Seq::START))
-    .bind(message_id(from, at))
-    .execute(&mut *conn)
-    .await?;
-    let mut done = Seq::START;
-    while done < at {
-        let rows: Vec<MessageRow> = sqlx::query_as(concat!(
-            "SELECT ",
-            message_columns!(),
-            " FROM hermes_message m WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?"
-        ))
-        .bind(message_id(to, done))
-        .bind(message_id(to, at))
-        .bind(STRETCH)
-        .fetch_all(&mut *conn)
+/// Keeps a session from being deleted until the transaction ends. Its other writers do not wait.
+async fn hold(conn: &mut PgConnection, session: SessionId) -> Result<(), Error> {
+    sqlx::query("SELECT key FROM hermes_session WHERE id = $1 FOR KEY SHARE")
+        .bind(session.as_uuid())
+        .execute(conn)
         .await?;
-        if rows.is_empty() {
-            return Err(Error::damaged("log", format_args!("it ends at message {done}, before {at}")));
-        }
-        for row in rows {
-            let message = Message::try_from(row)?;
-            insert_terms(&mut *conn, message_id(to, message.seq()), &joined_terms(&message)).await?;
-            done = message.seq();
-        }
-    }
     Ok(())
+}
+
+/// Copies the log up to and including `at`, with the terms: the owner is the same.
+async fn copy(conn: &mut PgConnection, from: i64, to: i64, at: Seq) -> Result<(), Error> {
+    let copied = sqlx::query(
+        "INSERT INTO hermes_message
+             (session, place, created, tokens, step, sticky, turn_start, counter, body, provider, terms)
+         SELECT $2, place, created, tokens, step, sticky, turn_start, counter, body, provider, terms
+         FROM hermes_message WHERE session = $1 AND place <= $3",
+    )
+    .bind(from)
+    .bind(to)
+    .bind(signed(at.get()))
+    .execute(conn)
+    .await?
+    .rows_affected();
+    if copied == at.get() {
+        return Ok(());
+    }
+    Err(Error::damaged("log", format_args!("it has {copied} messages up to {at}")))
 }

@@ -6,10 +6,13 @@ use hermes_core::{
     JsonText, Limit, NewClaim, Owner, SessionId, StoreError, Takeover,
 };
 use jiff::Timestamp;
-use sqlx::{FromRow, PgConnection, PgExecutor};
+use sqlx::postgres::PgConnection;
+use sqlx::{FromRow, PgExecutor};
+use uuid::Uuid;
 
 use crate::error::Error;
-use crate::row::{json_text, signed, text, time, unsigned, uuid};
+use crate::escape::{escaped, plain};
+use crate::row::{json_text, signed, text, time, unsigned};
 use crate::store::PostgresStore;
 
 #[async_trait]
@@ -56,7 +59,7 @@ impl IdempotencyStore for PostgresStore {
 
 #[derive(Debug, FromRow)]
 struct ClaimRow {
-    session: Vec<u8>,
+    session: Uuid,
     tool: String,
     holder: String,
     fence: i64,
@@ -80,27 +83,36 @@ impl ClaimRow {
         Ok(ClaimRecord {
             holder: self.holder()?,
             expires: self.expires()?,
-            session: SessionId::from_uuid(uuid(WHAT, &self.session)?),
-            tool: self.tool,
+            session: SessionId::from_uuid(self.session),
+            tool: plain(self.tool),
             outcome: self.outcome.map(|outcome| json_text(WHAT, &outcome)).transpose()?,
         })
     }
 }
 
+/// How a key stands.
+macro_rules! find_sql {
+    ($lock:literal) => {
+        concat!(
+            "SELECT session, tool, holder, fence, expires, outcome, completed FROM hermes_claim
+             WHERE tenant = $1 AND user_id = $2 AND key = $3",
+            $lock
+        )
+    };
+}
+
 async fn find(
     executor: impl PgExecutor<'_>,
+    sql: &'static str,
     owner: &Owner,
     key: &IdempotencyKey,
 ) -> Result<Option<ClaimRow>, Error> {
-    let row = sqlx::query_as(
-        "SELECT session, tool, holder, fence, expires, outcome, completed FROM hermes_claim
-         WHERE tenant = $1 AND user_id = $2 AND key = $3",
-    )
-    .bind(owner.tenant.as_str())
-    .bind(owner.user.as_str())
-    .bind(key.as_str())
-    .fetch_optional(executor)
-    .await?;
+    let row = sqlx::query_as(sql)
+        .bind(owner.tenant.as_str())
+        .bind(owner.user.as_str())
+        .bind(key.as_str())
+        .fetch_optional(executor)
+        .await?;
     Ok(row)
 }
 
@@ -111,27 +123,37 @@ async fn take(
     claim: &NewClaim,
 ) -> Result<Claim, Error> {
     let mut tx = store.begin().await?;
-    if let Some(row) = find(&mut *tx, owner, key).await?
-        && let Some(standing) = standing(&row, claim)?
-    {
-        return Ok(standing);
-    }
-    let fence: i64 = sqlx::query_scalar("UPDATE hermes_claim_fence SET fence = fence + 1 RETURNING fence")
-        .fetch_one(&mut *tx)
-        .await?;
-    sqlx::query(
-        "INSERT OR REPLACE INTO hermes_claim (tenant, user_id, key, session, tool, holder, fence, expires)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    // A row of our own is one that nobody else sees before we commit; it has no fence yet.
+    let new = sqlx::query(
+        "INSERT INTO hermes_claim (tenant, user_id, key, session, tool, holder, fence, expires)
+         VALUES ($1, $2, $3, $4, '', '', 0, 0) ON CONFLICT DO NOTHING",
     )
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
     .bind(key.as_str())
     .bind(claim.session.as_uuid())
-    .bind(&claim.tool)
-    .bind(claim.holder.as_str())
-    .bind(fence)
-    .bind(claim.expires.as_microsecond())
     .execute(&mut *tx)
+    .await?;
+    if new.rows_affected() == 0 {
+        // It may have been released since.
+        let row = find(&mut *tx, find_sql!(" FOR UPDATE"), owner, key).await?.ok_or(Error::Overtaken)?;
+        if let Some(standing) = standing(&row, claim)? {
+            return Ok(standing);
+        }
+    }
+    // The fence is drawn while the row is ours: it is higher than those of all who had the key before.
+    let fence: i64 = sqlx::query_scalar(
+        "UPDATE hermes_claim SET session = $4, tool = $5, holder = $6, expires = $7, fence = nextval('hermes_claim_fence')
+         WHERE tenant = $1 AND user_id = $2 AND key = $3 RETURNING fence",
+    )
+    .bind(owner.tenant.as_str())
+    .bind(owner.user.as_str())
+    .bind(key.as_str())
+    .bind(claim.session.as_uuid())
+    .bind(escaped(&claim.tool))
+    .bind(claim.holder.as_str())
+    .bind(claim.expires.as_microsecond())
+    .fetch_one(&mut *tx)
     .await?;
     tx.commit().await?;
     let fence = FencingToken::new(unsigned(WHAT, fence)?);
@@ -153,9 +175,9 @@ fn standing(row: &ClaimRow, wish: &NewClaim) -> Result<Option<Claim>, Error> {
     })
 }
 
-/// Succeeds while the claim is the ticket's and has no outcome.
+/// Succeeds while the claim is the ticket's and has no outcome; it stays so until the transaction ends.
 async fn check(conn: &mut PgConnection, ticket: &ClaimTicket) -> Result<(), Error> {
-    let row = find(conn, &ticket.owner, &ticket.key).await?;
+    let row = find(conn, find_sql!(" FOR UPDATE"), &ticket.owner, &ticket.key).await?;
     let actual = match row {
         None => 0,
         Some(row) => {
@@ -214,8 +236,12 @@ async fn release(store: &PostgresStore, ticket: &ClaimTicket) -> Result<(), Erro
     Ok(tx.commit().await?)
 }
 
-async fn get(store: &PostgresStore, owner: &Owner, key: &IdempotencyKey) -> Result<Option<ClaimRecord>, Error> {
-    find(store.reads(), owner, key).await?.map(ClaimRow::record).transpose()
+async fn get(
+    store: &PostgresStore,
+    owner: &Owner,
+    key: &IdempotencyKey,
+) -> Result<Option<ClaimRecord>, Error> {
+    find(store.reads(), find_sql!(""), owner, key).await?.map(ClaimRow::record).transpose()
 }
 
 async fn erase_user(store: &PostgresStore, owner: &Owner) -> Result<u64, Error> {
@@ -244,8 +270,9 @@ async fn erase_session(store: &PostgresStore, owner: &Owner, session: SessionId)
 async fn collect(store: &PostgresStore, now: Timestamp, limit: Limit) -> Result<u64, Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query(
-        "DELETE FROM hermes_claim WHERE rowid IN
-             (SELECT rowid FROM hermes_claim WHERE retain_until <= $1 ORDER BY retain_until LIMIT $2)",
+        "DELETE FROM hermes_claim WHERE (tenant, user_id, key) IN
+             (SELECT tenant, user_id, key FROM hermes_claim WHERE retain_until <= $1
+              ORDER BY retain_until LIMIT $2 FOR UPDATE SKIP LOCKED)",
     )
     .bind(now.as_microsecond())
     .bind(i64::try_from(limit.get()).unwrap_or(i64::MAX))

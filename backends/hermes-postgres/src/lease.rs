@@ -96,12 +96,13 @@ async fn release(store: &PostgresStore, lease: &Lease) -> Result<(), Error> {
     Ok(tx.commit().await?)
 }
 
-/// Clears leases that have ended; their fences stay.
+/// Clears leases that have ended; their fences stay. Sessions that are being written to are left for the next time.
 pub(crate) async fn collect(store: &PostgresStore, now: Timestamp, limit: Limit) -> Result<u64, Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query(
         "UPDATE hermes_session SET lease_holder = NULL, lease_expires = NULL
-         WHERE key IN (SELECT key FROM hermes_session WHERE lease_expires <= $1 LIMIT $2)",
+         WHERE key IN (SELECT key FROM hermes_session WHERE lease_expires <= $1 LIMIT $2
+                       FOR NO KEY UPDATE SKIP LOCKED)",
     )
     .bind(now.as_microsecond())
     .bind(i64::try_from(limit.get()).unwrap_or(i64::MAX))

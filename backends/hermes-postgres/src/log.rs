@@ -4,13 +4,15 @@ use hermes_core::{
     Limit, LogFilter, LogPage, LogQuery, Message, NewMessage, Order, Owner, Role, Seq, SessionId, StoreError,
     WriteGuard,
 };
-use sqlx::PgConnection;
+use sqlx::postgres::PgConnection;
+use uuid::Uuid;
 
 use crate::cursor::one_more;
 use crate::error::Error;
-use crate::row::{LAST_PLACE, MessageRow, message_columns, message_id, signed, to_json};
+use crate::row::{MessageRow, message_columns, signed, to_json};
 use crate::session::{key, not_found, writable};
 use crate::store::PostgresStore;
+use crate::term;
 
 pub(crate) async fn append(
     store: &PostgresStore,
@@ -20,132 +22,124 @@ pub(crate) async fn append(
     messages: &[NewMessage],
     guard: WriteGuard,
 ) -> Result<Vec<Message>, Error> {
-    // What takes time is done before the database is held.
-    let entries: Vec<Entry> = (1..)
+    // What takes time is done before the session is locked.
+    let messages: Vec<Message> = (1..)
         .zip(messages)
-        .map(|(n, new)| Entry::new(Message::from_new(new.clone(), expected.plus(n), guard.at)))
-        .collect::<Result<_, _>>()?;
+        .map(|(n, new)| Message::from_new(new.clone(), expected.plus(n), guard.at))
+        .collect();
+    let rows = Rows::new(owner, &messages)?;
     let mut tx = store.begin().await?;
     let standing = writable(&mut tx, owner, session, guard).await?;
     let actual = standing.last()?;
     if actual != expected {
         return Err(StoreError::Conflict { session, expected, actual }.into());
     }
-    if let Some(last) = entries.last() {
-        let last = last.message.seq();
-        if last.get() > LAST_PLACE {
-            let reason = format!("a log here ends at message {LAST_PLACE}: begin another session");
-            return Err(StoreError::Invalid { what: "append", reason }.into());
-        }
-        for entry in &entries {
-            entry.insert(&mut tx, standing.key).await?;
-        }
-        sqlx::query("UPDATE hermes_session SET last = $1, updated = $2 WHERE key = $3")
-            .bind(signed(last.get()))
-            .bind(guard.at.as_microsecond())
-            .bind(standing.key)
-            .execute(&mut *tx)
-            .await?;
+    if let Some(last) = messages.last() {
+        rows.insert(&mut tx, standing.key, last.seq(), guard).await?;
     }
     tx.commit().await?;
-    Ok(entries.into_iter().map(|entry| entry.message).collect())
+    Ok(messages)
 }
 
-/// A message with what is stored of it beside its plain parts.
-struct Entry {
-    message: Message,
-    body: String,
-    provider: Option<String>,
-    /// What it is found by, joined by spaces.
-    terms: String,
+/// Messages as columns, so that one statement stores all.
+#[derive(Debug, Default)]
+struct Rows {
+    places: Vec<i64>,
+    created: Vec<i64>,
+    tokens: Vec<Option<i64>>,
+    steps: Vec<Option<Uuid>>,
+    sticky: Vec<bool>,
+    turn_starts: Vec<bool>,
+    counters: Vec<Option<String>>,
+    bodies: Vec<String>,
+    providers: Vec<Option<String>>,
+    /// What each is found by, joined by spaces: arrays of arrays would have to be of one length.
+    terms: Vec<String>,
 }
 
-impl Entry {
-    fn new(message: Message) -> Result<Self, Error> {
-        let provider = message.provider();
-        let provider = if provider.is_empty() { None } else { Some(to_json("provider metadata", provider)?) };
-        Ok(Self {
-            body: to_json("message", message.body())?,
-            provider,
-            terms: joined_terms(&message),
-            message,
-        })
+impl Rows {
+    fn new(owner: &Owner, messages: &[Message]) -> Result<Self, Error> {
+        let mut rows = Self::default();
+        for message in messages {
+            let provider = message.provider();
+            let provider =
+                if provider.is_empty() { None } else { Some(to_json("provider metadata", provider)?) };
+            rows.places.push(signed(message.seq().get()));
+            rows.created.push(message.created().as_microsecond());
+            rows.tokens.push(message.tokens().map(|count| count.tokens.get().into()));
+            rows.steps.push(message.step().map(|step| *step.as_uuid()));
+            rows.sticky.push(message.is_sticky());
+            rows.turn_starts.push(message.role() == Role::User);
+            rows.counters.push(message.tokens().map(|count| count.counter.to_string()));
+            rows.bodies.push(to_json("message", message.body())?);
+            rows.providers.push(provider);
+            rows.terms.push(term::of_message(owner, message));
+        }
+        Ok(rows)
     }
 
-    async fn insert(&self, conn: &mut PgConnection, session: i64) -> Result<(), Error> {
-        let message = &self.message;
-        let id = message_id(session, message.seq());
+    /// Stores them and moves their session on.
+    async fn insert(
+        self,
+        conn: &mut PgConnection,
+        session: i64,
+        last: Seq,
+        guard: WriteGuard,
+    ) -> Result<(), Error> {
         sqlx::query(
-            "INSERT INTO hermes_message (id, created, sticky, turn_start, step, tokens, counter, body, provider)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "WITH moved AS (UPDATE hermes_session SET last = $12, updated = $13 WHERE key = $1)
+             INSERT INTO hermes_message
+                 (session, place, created, tokens, step, sticky, turn_start, counter, body, provider, terms)
+             SELECT $1, place, created, tokens, step, sticky, turn_start, counter, body, provider,
+                 string_to_array(terms, ' ')
+             FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::boolean[], $7::boolean[],
+                 $8::text[], $9::text[], $10::text[], $11::text[])
+                 AS new (place, created, tokens, step, sticky, turn_start, counter, body, provider, terms)",
         )
-        .bind(id)
-        .bind(message.created().as_microsecond())
-        .bind(message.is_sticky())
-        .bind(message.role() == Role::User)
-        .bind(message.step().map(|step| step.as_uuid().as_bytes().to_vec()))
-        .bind(message.tokens().map(|count| count.tokens.get()))
-        .bind(message.tokens().map(|count| count.counter.as_str()))
-        .bind(&self.body)
-        .bind(self.provider.as_deref())
-        .execute(&mut *conn)
+        .bind(session)
+        .bind(self.places)
+        .bind(self.created)
+        .bind(self.tokens)
+        .bind(self.steps)
+        .bind(self.sticky)
+        .bind(self.turn_starts)
+        .bind(self.counters)
+        .bind(self.bodies)
+        .bind(self.providers)
+        .bind(self.terms)
+        .bind(signed(last.get()))
+        .bind(guard.at.as_microsecond())
+        .execute(conn)
         .await?;
-        insert_terms(conn, id, &self.terms).await
+        Ok(())
     }
-}
-
-/// The terms that a message is found by, joined by spaces.
-pub(crate) fn joined_terms(message: &Message) -> String {
-    hermes_text::index_terms(&message.body().search_text()).join(" ")
-}
-
-/// Makes a message findable; one without terms, such as a journal entry, is found by nothing.
-pub(crate) async fn insert_terms(conn: &mut PgConnection, id: i64, terms: &str) -> Result<(), Error> {
-    if !terms.is_empty() {
-        sqlx::query("INSERT INTO hermes_message_terms (rowid, terms) VALUES ($1, $2)")
-            .bind(id)
-            .bind(terms)
-            .execute(conn)
-            .await?;
-    }
-    Ok(())
 }
 
 /// A page of a log, by one index or the other.
 macro_rules! page_sql {
-    ($from:literal, $filter:literal, $order:literal) => {
+    ($filter:literal, $order:literal) => {
         concat!(
             "SELECT ",
             message_columns!(),
-            " FROM hermes_message m ",
-            $from,
-            " WHERE m.id BETWEEN ? AND ? ",
+            " FROM hermes_message m WHERE m.session = $1 AND m.place BETWEEN $2 AND $3 ",
             $filter,
-            " ORDER BY m.id ",
+            " ORDER BY m.place ",
             $order,
-            " LIMIT ?"
+            " LIMIT $4"
         )
     };
 }
 
 fn sql_for(query: &LogQuery) -> Result<&'static str, Error> {
     Ok(match (query.filter, query.order) {
-        (LogFilter::All, Order::Ascending) => page_sql!("", "", "ASC"),
-        (LogFilter::All, Order::Descending) => page_sql!("", "", "DESC"),
-        (LogFilter::Sticky, Order::Ascending) => {
-            page_sql!("INDEXED BY hermes_message_sticky", "AND m.sticky = 1", "ASC")
-        }
-        (LogFilter::Sticky, Order::Descending) => {
-            page_sql!("INDEXED BY hermes_message_sticky", "AND m.sticky = 1", "DESC")
-        }
-        (LogFilter::TurnStarts, Order::Ascending) => {
-            page_sql!("INDEXED BY hermes_message_turn_start", "AND m.turn_start = 1", "ASC")
-        }
-        (LogFilter::TurnStarts, Order::Descending) => {
-            page_sql!("INDEXED BY hermes_message_turn_start", "AND m.turn_start = 1", "DESC")
-        }
+        (LogFilter::All, Order::Ascending) => page_sql!("", "ASC"),
+        (LogFilter::All, Order::Descending) => page_sql!("", "DESC"),
+        (LogFilter::Sticky, Order::Ascending) => page_sql!("AND m.sticky", "ASC"),
+        (LogFilter::Sticky, Order::Descending) => page_sql!("AND m.sticky", "DESC"),
+        (LogFilter::TurnStarts, Order::Ascending) => page_sql!("AND m.turn_start", "ASC"),
+        (LogFilter::TurnStarts, Order::Descending) => page_sql!("AND m.turn_start", "DESC"),
         (unknown, _) => {
-            let reason = format!("this version of the SQLite store does not know {unknown:?}");
+            let reason = format!("this version of the PostgreSQL store does not know {unknown:?}");
             return Err(StoreError::Invalid { what: "log filter", reason }.into());
         }
     })
@@ -161,8 +155,9 @@ pub(crate) async fn page(
     let mut conn = store.reads().acquire().await?;
     let key = key(&mut *conn, owner, session).await?.ok_or_else(|| not_found(session))?;
     let mut rows: Vec<MessageRow> = sqlx::query_as(sql)
-        .bind(message_id(key, query.from))
-        .bind(message_id(key, query.to))
+        .bind(key)
+        .bind(signed(query.from.get()))
+        .bind(signed(query.to.get()))
         .bind(one_more(query.limit))
         .fetch_all(&mut *conn)
         .await?;
@@ -184,14 +179,14 @@ pub(crate) async fn messages(
     }
     let mut conn = store.reads().acquire().await?;
     let key = key(&mut *conn, owner, session).await?.ok_or_else(|| not_found(session))?;
-    let possible = places.iter().filter(|place| place.get() <= LAST_PLACE);
-    let ids: Vec<i64> = possible.map(|place| message_id(key, *place)).collect();
+    let places: Vec<i64> = places.iter().map(|place| signed(place.get())).collect();
     let rows: Vec<MessageRow> = sqlx::query_as(concat!(
         "SELECT ",
         message_columns!(),
-        " FROM hermes_message m WHERE m.id IN (SELECT value FROM json_each($1)) ORDER BY m.id"
+        " FROM hermes_message m WHERE m.session = $1 AND m.place = ANY ($2) ORDER BY m.place"
     ))
-    .bind(to_json("places", &ids)?)
+    .bind(key)
+    .bind(places)
     .fetch_all(&mut *conn)
     .await?;
     rows.into_iter().map(Message::try_from).collect()

@@ -36,13 +36,15 @@ pub(crate) async fn apply(conn: &mut PgConnection, schema: &str) -> Result<(), E
         tracing::info!(version = migration.version, name = %migration.description, "migrating the database");
         tx.execute(CREATE_TABLE).await?;
         sqlx::raw_sql(migration.sql).execute(&mut *tx).await?;
-        sqlx::query("INSERT INTO hermes_migration (version, name, checksum, applied) VALUES ($1, $2, $3, $4)")
-            .bind(migration.version)
-            .bind(&*migration.description)
-            .bind(&*migration.checksum)
-            .bind(SystemClock.now().as_microsecond())
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query(
+            "INSERT INTO hermes_migration (version, name, checksum, applied) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(migration.version)
+        .bind(&*migration.description)
+        .bind(&*migration.checksum)
+        .bind(SystemClock.now().as_microsecond())
+        .execute(&mut *tx)
+        .await?;
     }
     Ok(tx.commit().await?)
 }
@@ -99,8 +101,9 @@ async fn pending(conn: &mut PgConnection) -> Result<Vec<Migration>, Error> {
 
 /// Version and checksum of what was applied.
 async fn applied(conn: &mut PgConnection) -> Result<Vec<(i64, Vec<u8>)>, Error> {
-    let there: bool =
-        sqlx::query_scalar("SELECT to_regclass('hermes_migration') IS NOT NULL").fetch_one(&mut *conn).await?;
+    let there: bool = sqlx::query_scalar("SELECT to_regclass('hermes_migration') IS NOT NULL")
+        .fetch_one(&mut *conn)
+        .await?;
     if !there {
         return Ok(Vec::new());
     }

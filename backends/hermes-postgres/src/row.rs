@@ -6,8 +6,8 @@ use std::str::FromStr;
 use hermes_core::{
     ArtifactId, ArtifactRecord, AttributeKey, CounterId, FencingToken, ForkPoint, HolderId, JsonText, Layer,
     MemoryId, MemoryKind, MemoryRecord, MemorySource, MemoryStatus, Message, NewMessage, Owner, Score, Seq,
-    SessionId, SessionRecord, SessionState, StateEntry, StateKey, StepId, StoreError, StoredSession, TokenCount,
-    Tokens, Version,
+    SessionId, SessionRecord, SessionState, StateEntry, StateKey, StepId, StoreError, StoredSession,
+    TokenCount, Tokens, Version,
 };
 use jiff::Timestamp;
 use serde::Serialize;

@@ -146,7 +146,11 @@ pub(crate) async fn insert(
     key.ok_or(Error::Overtaken)
 }
 
-async fn get(store: &PostgresStore, owner: &Owner, session: SessionId) -> Result<Option<StoredSession>, Error> {
+async fn get(
+    store: &PostgresStore,
+    owner: &Owner,
+    session: SessionId,
+) -> Result<Option<StoredSession>, Error> {
     find(store.reads(), owner, session).await?.map(|row| row.stored(owner)).transpose()
 }
 
@@ -183,12 +187,13 @@ pub(crate) async fn key(
     owner: &Owner,
     session: SessionId,
 ) -> Result<Option<i64>, Error> {
-    let key = sqlx::query_scalar("SELECT key FROM hermes_session WHERE id = $1 AND tenant = $2 AND user_id = $3")
-        .bind(session.as_uuid())
-        .bind(owner.tenant.as_str())
-        .bind(owner.user.as_str())
-        .fetch_optional(executor)
-        .await?;
+    let key =
+        sqlx::query_scalar("SELECT key FROM hermes_session WHERE id = $1 AND tenant = $2 AND user_id = $3")
+            .bind(session.as_uuid())
+            .bind(owner.tenant.as_str())
+            .bind(owner.user.as_str())
+            .fetch_optional(executor)
+            .await?;
     Ok(key)
 }
 
@@ -205,7 +210,7 @@ pub(crate) async fn standing(
 ) -> Result<Option<Standing>, Error> {
     let standing = sqlx::query_as(
         "SELECT key, last, fence, lease_holder, lease_expires FROM hermes_session
-         WHERE id = $1 AND tenant = $2 AND user_id = $3 FOR UPDATE",
+         WHERE id = $1 AND tenant = $2 AND user_id = $3 FOR NO KEY UPDATE",
     )
     .bind(session.as_uuid())
     .bind(owner.tenant.as_str())
@@ -248,7 +253,11 @@ pub(crate) fn check_title(title: &str) -> Result<(), Error> {
 
 const LISTING: &str = "sessions";
 
-async fn list(store: &PostgresStore, owner: &Owner, page: &PageRequest) -> Result<Page<StoredSession>, Error> {
+async fn list(
+    store: &PostgresStore,
+    owner: &Owner,
+    page: &PageRequest,
+) -> Result<Page<StoredSession>, Error> {
     let after: Option<(i64, SessionId)> = cursor::read(LISTING, page.cursor.as_ref())?;
     let (updated, id) = cursor::below(after.as_ref().map(|(updated, id)| (*updated, id.as_uuid())));
     let rows: Vec<SessionRow> = sqlx::query_as(concat!(
@@ -319,17 +328,18 @@ async fn delete(
         return Ok(false);
     };
     check(&standing, session, guard)?;
-    remove(&mut tx, standing.key).await?;
+    remove(&mut tx, &[standing.key]).await?;
     tx.commit().await?;
     Ok(true)
 }
 
-/// Removes a session with its log. Its row is locked.
-async fn remove(conn: &mut PgConnection, key: i64) -> Result<(), Error> {
-    for sql in
-        ["DELETE FROM hermes_message WHERE session = $1", "DELETE FROM hermes_session WHERE key = $1"]
-    {
-        sqlx::query(sql).bind(key).execute(&mut *conn).await?;
+/// Removes sessions with their logs: the sessions first, so that a fork under way has copied its part.
+async fn remove(conn: &mut PgConnection, keys: &[i64]) -> Result<(), Error> {
+    for sql in [
+        "DELETE FROM hermes_session WHERE key = ANY ($1)",
+        "DELETE FROM hermes_message WHERE session = ANY ($1)",
+    ] {
+        sqlx::query(sql).bind(keys).execute(&mut *conn).await?;
     }
     Ok(())
 }
@@ -343,9 +353,7 @@ async fn erase_user(store: &PostgresStore, owner: &Owner) -> Result<u64, Error> 
     .bind(owner.user.as_str())
     .fetch_all(&mut *tx)
     .await?;
-    for key in &keys {
-        remove(&mut tx, *key).await?;
-    }
+    remove(&mut tx, &keys).await?;
     tx.commit().await?;
     Ok(u64::try_from(keys.len()).unwrap_or(u64::MAX))
 }

@@ -6,11 +6,12 @@ use hermes_core::{
     StoreError, Version,
 };
 use jiff::Timestamp;
-use sqlx::PgConnection;
+use sqlx::postgres::PgConnection;
 
 use crate::cursor;
 use crate::error::Error;
-use crate::row::{StateRow, micros, signed, unsigned};
+use crate::escape::escaped;
+use crate::row::{StateRow, check_key, micros, signed, unsigned};
 use crate::store::PostgresStore;
 
 #[async_trait]
@@ -62,14 +63,15 @@ async fn get(store: &PostgresStore, owner: &Owner, key: &StateKey) -> Result<Opt
     )
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
-    .bind(&key.namespace)
-    .bind(&key.key)
+    .bind(escaped(&key.namespace))
+    .bind(escaped(&key.key))
     .fetch_optional(store.reads())
     .await?;
     row.map(|row| row.entry(&key.namespace)).transpose()
 }
 
-/// The present version, if it is the expected one; `None` for an entry that is not there.
+/// The present version, if it is the expected one; `None` for an entry that is not there. One that is there is locked until the
+/// transaction ends.
 async fn check(
     conn: &mut PgConnection,
     owner: &Owner,
@@ -77,12 +79,13 @@ async fn check(
     expected: Expected,
 ) -> Result<Option<Version>, Error> {
     let version: Option<i64> = sqlx::query_scalar(
-        "SELECT version FROM hermes_state WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key = $4",
+        "SELECT version FROM hermes_state
+         WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key = $4 FOR UPDATE",
     )
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
-    .bind(&key.namespace)
-    .bind(&key.key)
+    .bind(escaped(&key.namespace))
+    .bind(escaped(&key.key))
     .fetch_optional(conn)
     .await?;
     let actual = version.map(|n| unsigned("state entry", n).map(Version::new)).transpose()?;
@@ -112,25 +115,37 @@ async fn put(
     state: &NewState,
     expected: Expected,
 ) -> Result<Version, Error> {
+    let (namespace, name) = (escaped(&key.namespace), escaped(&key.key));
+    check_key("state key", &[&namespace, &name])?;
     let mut tx = store.begin().await?;
-    let version = check(&mut tx, owner, key, expected).await?.map_or(Version::FIRST, Version::next);
-    sqlx::query(
-        "INSERT INTO hermes_state (tenant, user_id, namespace, key, version, session, updated, expires, value)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-         ON CONFLICT (tenant, user_id, namespace, key) DO UPDATE SET version = excluded.version,
-             session = excluded.session, updated = excluded.updated, expires = excluded.expires, value = excluded.value",
-    )
-    .bind(owner.tenant.as_str())
-    .bind(owner.user.as_str())
-    .bind(&key.namespace)
-    .bind(&key.key)
-    .bind(signed(version.get()))
-    .bind(state.session.map(|session| session.as_uuid().as_bytes().to_vec()))
-    .bind(state.at.as_microsecond())
-    .bind(micros(state.expires))
-    .bind(state.value.as_str())
-    .execute(&mut *tx)
-    .await?;
+    let present = check(&mut tx, owner, key, expected).await?;
+    let (version, sql) = match present {
+        Some(present) => (
+            present.next(),
+            "UPDATE hermes_state SET version = $5, session = $6, updated = $7, expires = $8, value = $9
+             WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key = $4",
+        ),
+        None => (
+            Version::FIRST,
+            "INSERT INTO hermes_state (tenant, user_id, namespace, key, version, session, updated, expires, value)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+        ),
+    };
+    let done = sqlx::query(sql)
+        .bind(owner.tenant.as_str())
+        .bind(owner.user.as_str())
+        .bind(namespace)
+        .bind(name)
+        .bind(signed(version.get()))
+        .bind(state.session.map(|session| *session.as_uuid()))
+        .bind(state.at.as_microsecond())
+        .bind(micros(state.expires))
+        .bind(state.value.as_str())
+        .execute(&mut *tx)
+        .await?;
+    if done.rows_affected() == 0 {
+        return Err(Error::Overtaken);
+    }
     tx.commit().await?;
     Ok(version)
 }
@@ -143,14 +158,15 @@ async fn delete(
 ) -> Result<bool, Error> {
     let mut tx = store.begin().await?;
     check(&mut tx, owner, key, expected).await?;
-    let done =
-        sqlx::query("DELETE FROM hermes_state WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key = $4")
-            .bind(owner.tenant.as_str())
-            .bind(owner.user.as_str())
-            .bind(&key.namespace)
-            .bind(&key.key)
-            .execute(&mut *tx)
-            .await?;
+    let done = sqlx::query(
+        "DELETE FROM hermes_state WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key = $4",
+    )
+    .bind(owner.tenant.as_str())
+    .bind(owner.user.as_str())
+    .bind(escaped(&key.namespace))
+    .bind(escaped(&key.key))
+    .execute(&mut *tx)
+    .await?;
     tx.commit().await?;
     Ok(done.rows_affected() > 0)
 }
@@ -166,15 +182,15 @@ async fn list(
     let after: Option<String> = cursor::read(LISTING, page.cursor.as_ref())?;
     let rows: Vec<StateRow> = sqlx::query_as(
         "SELECT key, value, version, session, updated, expires FROM hermes_state
-         WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key >= $4 AND key IS NOT $5
+         WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key >= $4 AND key IS DISTINCT FROM $5
          ORDER BY key LIMIT $6",
     )
     .bind(owner.tenant.as_str())
     .bind(owner.user.as_str())
-    .bind(namespace)
+    .bind(escaped(namespace))
     // The first page begins at the empty key and includes it.
-    .bind(after.clone().unwrap_or_default())
-    .bind(after)
+    .bind(escaped(after.as_deref().unwrap_or_default()))
+    .bind(after.as_deref().map(escaped))
     .bind(cursor::one_more(page.limit))
     .fetch_all(store.reads())
     .await?;
@@ -208,8 +224,9 @@ async fn erase_session(store: &PostgresStore, owner: &Owner, session: SessionId)
 async fn collect(store: &PostgresStore, now: Timestamp, limit: Limit) -> Result<u64, Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query(
-        "DELETE FROM hermes_state WHERE id IN
-             (SELECT id FROM hermes_state WHERE expires <= $1 ORDER BY expires LIMIT $2)",
+        "DELETE FROM hermes_state WHERE (tenant, user_id, namespace, key) IN
+             (SELECT tenant, user_id, namespace, key FROM hermes_state WHERE expires <= $1
+              ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)",
     )
     .bind(now.as_microsecond())
     .bind(i64::try_from(limit.get()).unwrap_or(i64::MAX))

@@ -20,7 +20,7 @@ impl Report {
     /// A report with these columns and this JSON object.
     pub(crate) fn new(columns: &[&str], json: Value) -> Self {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING);
+        table.load_style(presets::NOTHING);
         table.set_header(columns);
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);

@@ -43,6 +43,15 @@ pub enum ArgumentFault {
     Violations(Vec<Violation>),
 }
 
+/// What right arguments look like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// An example of the contract's own.
+    Example(String),
+    /// The required fields, with their types for values.
+    Shape(String),
+}
+
 /// Counts what a text costs; feedback stops before `limit`.
 pub(crate) struct Room<'a> {
     pub(crate) count: &'a dyn Fn(&str) -> usize,
@@ -68,7 +77,7 @@ impl Wording {
         self,
         tool: &str,
         fault: &ArgumentFault,
-        example: Option<&str>,
+        model: Option<&Pattern>,
         room: &Room<'_>,
     ) -> ToolOutcome {
         let tool = short(tool);
@@ -94,8 +103,12 @@ impl Wording {
                 violations.iter().map(|violation| self.violation(violation)).collect()
             }
         };
-        let example =
-            example.map(|example| self.say(|| format!("Example: {example}"), || format!("示例：{example}")));
+        let example = model.map(|model| match model {
+            Pattern::Example(example) => self.say(|| format!("Example: {example}"), || format!("示例：{example}")),
+            Pattern::Shape(shape) => {
+                self.say(|| format!("Required at least: {shape}"), || format!("至少需要：{shape}"))
+            }
+        });
         ToolOutcome::failure(
             FailureKind::InvalidArguments,
             self.fitted(&first, &lines, example.as_deref(), &last, room),

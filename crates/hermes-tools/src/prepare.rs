@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::canonical;
 use crate::config::Repair;
 use crate::contract::Entry;
-use crate::feedback::{ArgumentFault, Room, Wording};
+use crate::feedback::{ArgumentFault, Pattern, Room, Wording};
 use crate::hook::ArgumentFiller;
 use crate::options::{Approved, ExecuteOptions, Resume};
 use crate::registry::{Settings, ToolRegistry};
@@ -211,8 +211,12 @@ fn in_words(read: &repair::Read) -> Vec<String> {
 fn refusal(settings: &Settings, wording: Wording, entry: &Entry, fault: &ArgumentFault) -> ToolOutcome {
     let count = |text: &str| settings.count(text);
     let limit = usize::try_from(settings.config.feedback_tokens).unwrap_or(usize::MAX);
-    let example = entry.spec.examples.first().map(ToString::to_string);
-    wording.refused(&entry.spec.name, fault, example.as_deref(), &Room { count: &count, limit })
+    let example = entry.spec.examples.first().map(|example| Pattern::Example(example.to_string()));
+    let pattern = example.or_else(|| match fault {
+        ArgumentFault::Violations(violations) => validate::shape(entry, violations).map(Pattern::Shape),
+        _ => None,
+    });
+    wording.refused(&entry.spec.name, fault, pattern.as_ref(), &Room { count: &count, limit })
 }
 
 fn error_text(outcome: ToolOutcome) -> String {

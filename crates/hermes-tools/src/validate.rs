@@ -1,11 +1,19 @@
 //! Checking arguments against a contract: all violations at once, in terms a model can act on (T3). Pure.
 
+mod kind;
+mod shown;
+
 use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use crate::contract::Entry;
 use crate::schema;
+use kind::{describe, kinds, kinds_of_branches};
+use shown::{shorten, shown_at};
+
+pub(crate) use kind::shape;
+pub(crate) use shown::type_of;
 
 /// How many characters of a value are shown.
 const SHOWN: usize = 60;
@@ -130,7 +138,7 @@ fn collect(root: &Value, error: &ValidationError<'_>, nesting: usize, found: &mu
                 field_schema(root, error, name).map_or_else(String::new, |schema| describe(root, schema));
             found.push(Violation {
                 pointer: format!("{pointer}/{}", schema::escape(name)),
-                problem: Problem::Missing { expected, written_as: None },
+                problem: Problem::Missing { expected, written_as: undeclared_slip(root, error, name) },
             });
             return;
         }
@@ -145,7 +153,7 @@ fn collect(root: &Value, error: &ValidationError<'_>, nesting: usize, found: &mu
                 found.push(Violation {
                     pointer: format!("{pointer}/{}", schema::escape(name)),
                     problem: Problem::Unknown {
-                        nearest: hermes_text::nearest(name, free).map(str::to_owned),
+                        nearest: meant(name, free).map(str::to_owned),
                         known: known.iter().take(LISTED).cloned().collect(),
                     },
                 });
@@ -154,9 +162,11 @@ fn collect(root: &Value, error: &ValidationError<'_>, nesting: usize, found: &mu
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             match closest(context, error) {
-                Closest::Types(expected) => {
-                    Problem::WrongType { expected, got: type_of(value), shown: shown() }
-                }
+                Closest::Types => Problem::WrongType {
+                    expected: kinds_of_branches(root, error),
+                    got: type_of(value),
+                    shown: shown(),
+                },
                 Closest::Branch(branch) if nesting > 0 => {
                     for inner in branch {
                         collect(root, inner, nesting - 1, found);
@@ -170,7 +180,7 @@ fn collect(root: &Value, error: &ValidationError<'_>, nesting: usize, found: &mu
             Problem::NoAlternative { alternatives: alternatives(root, error), shown: shown() }
         }
         ValidationErrorKind::Type { kind } => {
-            Problem::WrongType { expected: type_names(kind), got: type_of(value), shown: shown() }
+            Problem::WrongType { expected: kinds(root, error, kind), got: type_of(value), shown: shown() }
         }
         ValidationErrorKind::Enum { options } => {
             not_allowed(options.as_array().map_or(&[][..], Vec::as_slice), value, shown())
@@ -205,7 +215,7 @@ fn collect(root: &Value, error: &ValidationError<'_>, nesting: usize, found: &mu
 /// What the alternatives of a value say together.
 enum Closest<'a> {
     /// All of them want another type.
-    Types(Vec<String>),
+    Types,
     /// One is plainly the one that was meant.
     Branch(&'a [ValidationError<'static>]),
     /// It cannot be told.
@@ -215,19 +225,15 @@ enum Closest<'a> {
 fn closest<'a>(context: &'a [Vec<ValidationError<'static>>], error: &ValidationError<'_>) -> Closest<'a> {
     let here = error.instance_path();
     let wrong_type = |branch: &[ValidationError<'static>]| {
-        branch.iter().find_map(|inner| match inner.kind() {
-            ValidationErrorKind::Type { kind } if inner.instance_path() == here => Some(type_names(kind)),
-            _ => None,
+        branch.iter().any(|inner| {
+            matches!(inner.kind(), ValidationErrorKind::Type { .. }) && inner.instance_path() == here
         })
     };
-    let typed: Vec<_> = context.iter().filter_map(|branch| wrong_type(branch)).collect();
-    if typed.len() == context.len() {
-        let mut names: Vec<String> = typed.into_iter().flatten().collect();
-        names.dedup();
-        return Closest::Types(names);
-    }
     let mut fitting: Vec<&[ValidationError<'static>]> =
-        context.iter().map(Vec::as_slice).filter(|branch| wrong_type(branch).is_none()).collect();
+        context.iter().map(Vec::as_slice).filter(|branch| !wrong_type(branch)).collect();
+    if fitting.is_empty() {
+        return Closest::Types;
+    }
     // A field that names the variant (`const`, `enum`) tells which one was meant.
     let names_another = |branch: &[ValidationError<'static>]| {
         branch.iter().any(|inner| {
@@ -247,13 +253,49 @@ fn not_allowed(allowed: &[Value], value: &Value, shown: String) -> Problem {
     let words: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
     let nearest =
         value.as_str().and_then(|word| hermes_text::nearest(hermes_text::truncate_bytes(word, 256), words));
-    let listed: Vec<String> = allowed.iter().take(LISTED).map(|value| shorten(&value.to_string())).collect();
+    let mut likely_first: Vec<&Value> = allowed.iter().collect();
+    if allowed.len() > LISTED {
+        // Of a long list the part is shown that holds what came, or is held by it: `en` and `en_US`.
+        likely_first.sort_by_key(|option| !resembles(option, value));
+    }
+    let listed: Vec<String> =
+        likely_first.into_iter().take(LISTED).map(|value| shorten(&value.to_string())).collect();
     Problem::NotAllowed {
         more: allowed.len() - listed.len(),
         allowed: listed,
         nearest: nearest.map(|word| Value::from(word).to_string()),
         shown,
     }
+}
+
+fn resembles(option: &Value, value: &Value) -> bool {
+    let (Some(option), Some(word)) = (option.as_str(), value.as_str()) else { return false };
+    let (option, word) = (option.to_lowercase(), hermes_text::truncate_bytes(word, 256).to_lowercase());
+    !word.is_empty() && !option.is_empty() && (option.contains(&word) || word.contains(&option))
+}
+
+/// The candidate that was probably meant by a field's name: nearly the same letters, or the same words and some more (`path` for
+/// `file_path`, `names` for `stationNames`), where only one has them.
+fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let name = hermes_text::truncate_bytes(name, 256);
+    if let Some(near) = hermes_text::nearest(name, candidates.clone()) {
+        return Some(near);
+    }
+    let words = hermes_text::rank_terms(name);
+    let mut sharing = candidates.filter(|candidate| {
+        let other = hermes_text::rank_terms(candidate);
+        let within = |few: &[String], many: &[String]| !few.is_empty() && few.iter().all(|word| many.contains(word));
+        within(&words, &other) || within(&other, &words)
+    });
+    sharing.next().filter(|_| sharing.next().is_none())
+}
+
+/// How a missing field was written, where unknown fields are allowed and so are no violation: one that no property names.
+fn undeclared_slip(root: &Value, error: &ValidationError<'_>, missing: &str) -> Option<String> {
+    let known = schema::field_names(root, parent_schema(root, error)?);
+    let came = error.instance().as_ref().as_object()?;
+    let undeclared = came.keys().map(String::as_str).filter(|name| !known.contains(*name));
+    meant(missing, undeclared).map(shorten)
 }
 
 /// Where a value has the wrong type and is not among the allowed ones, the allowed ones say it all.
@@ -282,10 +324,8 @@ fn pair_slips(found: &mut [Violation]) {
         .collect();
     for violation in found {
         if let Problem::Missing { written_as, .. } = &mut violation.problem {
-            *written_as = slips
-                .iter()
-                .find(|(pointer, _)| *pointer == violation.pointer)
-                .map(|(_, written)| shorten(written));
+            let slip = slips.iter().find(|(pointer, _)| *pointer == violation.pointer);
+            *written_as = slip.map(|(_, written)| shorten(written)).or_else(|| written_as.take());
         }
     }
 }
@@ -324,131 +364,6 @@ pub(crate) fn fillable(entry: &Entry, arguments: &Value) -> Vec<crate::hook::Mis
 fn alternatives(root: &Value, error: &ValidationError<'_>) -> Vec<String> {
     let branches = root.pointer(error.schema_path().as_str()).and_then(Value::as_array);
     branches.into_iter().flatten().take(LISTED).map(|branch| describe(root, branch)).collect()
-}
-
-/// A schema in a few words of its own: `string`, `"fast" | "cheap"`, `array of integer`, with its description where it has one.
-fn describe(root: &Value, schema: &Value) -> String {
-    let kind = kind_of(root, schema, 2);
-    let about = schema.get("description").or_else(|| schema::resolved(root, schema).get("description"));
-    match about.and_then(Value::as_str) {
-        Some(about) => format!("{kind} ({})", hermes_text::truncate_chars(about, SHOWN)),
-        None => kind,
-    }
-}
-
-fn kind_of(root: &Value, schema: &Value, nesting: usize) -> String {
-    let schema = schema::resolved(root, schema);
-    if let Some(options) = schema.get("enum").and_then(Value::as_array) {
-        let mut words: Vec<String> =
-            options.iter().take(8).map(|option| shorten(&option.to_string())).collect();
-        if options.len() > words.len() {
-            words.push("…".to_owned());
-        }
-        return words.join(" | ");
-    }
-    if let Some(only) = schema.get("const") {
-        return shorten(&only.to_string());
-    }
-    let named = match schema.get("type") {
-        Some(Value::String(name)) => name.clone(),
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | "),
-        _ => {
-            let branches =
-                ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)).and_then(Value::as_array);
-            return match branches {
-                Some(branches) if nesting > 0 => branches
-                    .iter()
-                    .take(8)
-                    .map(|branch| kind_of(root, branch, nesting - 1))
-                    .collect::<Vec<_>>()
-                    .join(" | "),
-                _ => "value".to_owned(),
-            };
-        }
-    };
-    match (named.as_str(), schema.get("items")) {
-        ("array", Some(items)) if nesting > 0 => format!("array of {}", kind_of(root, items, nesting - 1)),
-        ("object", _) => match schema.get("required").and_then(Value::as_array) {
-            Some(fields) if !fields.is_empty() => {
-                let fields: Vec<&str> = fields.iter().filter_map(Value::as_str).take(8).collect();
-                format!("object with {}", fields.join(", "))
-            }
-            _ => named,
-        },
-        _ => named,
-    }
-}
-
-fn type_names(kind: &TypeKind) -> Vec<String> {
-    match kind {
-        TypeKind::Single(name) => vec![name.to_string()],
-        TypeKind::Multiple(names) => names.iter().map(|name| name.to_string()).collect(),
-    }
-}
-
-/// The JSON type of a value.
-pub(crate) fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// The value as feedback shows it, nothing of it where its field or schema says that it is secret.
-fn shown_at(root: &Value, error: &ValidationError<'_>, pointer: &str, value: &Value) -> String {
-    let schema = parent_schema(root, error);
-    let secret = schema.is_some_and(|schema| {
-        schema.get("writeOnly") == Some(&Value::Bool(true))
-            || schema.get("format").and_then(Value::as_str) == Some("password")
-    });
-    let name = pointer.rsplit_once('/').map_or("", |(_, name)| name);
-    if secret { "[masked]".to_owned() } else { shown(name, value) }
-}
-
-/// A value shortened and masked; `name` is the field it stands in, which may tell that it is a secret.
-pub(crate) fn shown(name: &str, value: &Value) -> String {
-    shown_to(name, value, 2)
-}
-
-fn shown_to(name: &str, value: &Value, nesting: usize) -> String {
-    let inside = nesting.saturating_sub(1);
-    match value {
-        Value::String(text) => {
-            let head = hermes_text::truncate_bytes(text, LOOKED_AT);
-            if hermes_text::contains_secret(head).is_none()
-                && hermes_text::contains_secret(&format!("{name}={head}")).is_some()
-            {
-                return "[masked]".to_owned();
-            }
-            shorten(&Value::from(hermes_text::mask_secrets(head).into_owned()).to_string())
-        }
-        Value::Array(items) if nesting == 0 && !items.is_empty() => "[…]".to_owned(),
-        Value::Object(fields) if nesting == 0 && !fields.is_empty() => "{…}".to_owned(),
-        Value::Array(items) => {
-            let mut parts: Vec<String> =
-                items.iter().take(4).map(|item| shown_to(name, item, inside)).collect();
-            parts.extend((items.len() > parts.len()).then(|| "…".to_owned()));
-            shorten(&format!("[{}]", parts.join(",")))
-        }
-        Value::Object(fields) => {
-            let part = |(name, item): (&String, &Value)| {
-                format!("{}:{}", Value::from(shorten(name)), shown_to(name, item, inside))
-            };
-            let mut parts: Vec<String> = fields.iter().take(4).map(part).collect();
-            parts.extend((fields.len() > parts.len()).then(|| "…".to_owned()));
-            shorten(&format!("{{{}}}", parts.join(",")))
-        }
-        scalar => scalar.to_string(),
-    }
-}
-
-fn shorten(text: &str) -> String {
-    hermes_text::truncate_chars(hermes_text::truncate_bytes(text, LOOKED_AT), SHOWN).into_owned()
 }
 
 #[cfg(test)]

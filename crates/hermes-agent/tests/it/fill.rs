@@ -8,7 +8,7 @@ use hermes_testkit::fake::{Answer, HashEmbedder, RecordingTool, ScriptedModel};
 use hermes_testkit::sample::owner;
 use serde_json::json;
 
-use crate::support::{Stage, check_requests, events, log, names, registry, reopen, results, stop};
+use crate::support::{Stage, check_requests, events, log, names, registry, reopen, results, stop, value};
 
 const WISH: &str = "Book the Sichuan restaurant I mentioned last time, tomorrow 7 pm, two people";
 
@@ -107,7 +107,9 @@ async fn what_the_model_said_is_never_overridden() {
         [json!({"people": 2, "restaurant": "Blue Door"}), json!({"people": 3, "restaurant": ""})]
     );
     let results = results(&session, "search_restaurant").await;
-    assert!(results[2].contains("/restaurant"), "a wrong value is refused, not replaced: {results:?}");
+    let refused: Vec<_> = results.iter().filter(|text| value(text)["success"] == false).collect();
+    assert_eq!(refused.len(), 1);
+    assert!(refused[0].contains("/restaurant"), "a wrong value is refused, not replaced: {refused:?}");
 }
 
 #[tokio::test]

@@ -261,7 +261,7 @@ fn objects(arguments: &Value, site: &Site<'_>, found: &mut Vec<Faulty>) {
     }
     // A model fills optional fields that it does not need with null, present or not.
     let optional = declared.into_iter().flatten().filter(|(name, _)| !required(schema).any(|required| required == *name));
-    for (name, declared) in optional.filter(|(_, declared)| refuses_null(declared)) {
+    for (name, _) in optional.filter(|(_, field)| refuses_null(field)) {
         let text = with(&|fields| drop(fields.insert(name.clone(), Value::Null)));
         let without = with(&|fields| drop(fields.remove(name)));
         let arguments = serde_json::from_str(&without).unwrap_or_default();

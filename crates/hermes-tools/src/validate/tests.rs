@@ -3,7 +3,8 @@ use std::sync::Arc;
 use hermes_core::{CallContext, ToolError, ToolSpec};
 use serde_json::{Value, json};
 
-use super::{Problem, Violation, fillable, shown, violations};
+use super::shown::shown;
+use super::{Problem, Violation, fillable, violations};
 use crate::contract::{Entry, compile};
 use crate::func::FnTool;
 
