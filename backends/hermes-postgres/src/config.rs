@@ -122,7 +122,7 @@ impl PostgresConfig {
             ("statement_timeout", limit.as_str()),
             ("idle_in_transaction_session_timeout", limit.as_str()),
             // What is read under a lock has to be what was committed before it was given.
-            ("default_transaction_isolation", "read\\ committed"),
+            ("default_transaction_isolation", "read committed"),
         ]);
         Ok(options)
     }

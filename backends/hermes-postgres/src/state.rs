@@ -157,7 +157,10 @@ async fn delete(
     expected: Expected,
 ) -> Result<bool, Error> {
     let mut tx = store.begin().await?;
-    check(&mut tx, owner, key, expected).await?;
+    // One that is made after the look is not meant.
+    if check(&mut tx, owner, key, expected).await?.is_none() {
+        return Ok(false);
+    }
     let done = sqlx::query(
         "DELETE FROM hermes_state WHERE tenant = $1 AND user_id = $2 AND namespace = $3 AND key = $4",
     )

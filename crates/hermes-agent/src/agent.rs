@@ -75,7 +75,6 @@ impl From<Vec<hermes_core::ContentPart>> for UserInput {
 
 impl Agent {
     /// Begins to put an agent together. A model and a store are required.
-    #[must_use]
     pub fn builder() -> AgentBuilder {
         AgentBuilder::default()
     }

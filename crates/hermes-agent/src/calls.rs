@@ -76,7 +76,7 @@ impl Turn {
         &self,
         steps: &[StepCall],
         step: StepId,
-        note: impl Fn(usize) -> Option<&'static str>,
+        note: impl Fn(usize) -> Option<&'static str> + Send + Sync,
     ) -> Result<Vec<SuspendedCall>, Error> {
         let (ended, mut results) = mpsc::channel(steps.len().max(1));
         let running = async move {

@@ -81,10 +81,10 @@ impl Ledger {
                 break;
             }
         }
-        if let (Some(state), true) = (state, ledger.through > before) {
-            if let Err(error) = ledger.store(session, state, &key, at).await {
-                tracing::warn!(%error, "the ledger could not be stored; the next turn reads as far again");
-            }
+        if let (Some(state), true) = (state, ledger.through > before)
+            && let Err(error) = ledger.store(session, state, &key, at).await
+        {
+            tracing::warn!(%error, "the ledger could not be stored; the next turn reads as far again");
         }
         Ok(ledger)
     }

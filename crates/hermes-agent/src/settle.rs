@@ -111,7 +111,7 @@ impl Turn {
                 let (turn, step, call) = (answered.turn, answered.step, answered.suspended.call.clone());
                 let outcome = match judge(answered, approval.clone(), at) {
                     Ok(approved) => self.run_approved(turn, step, &call, approved).await?,
-                    Err(denied) => denied,
+                    Err(denied) => *denied,
                 };
                 self.log_result(&call, step, outcome, None).await?;
                 settled.insert(call.id);

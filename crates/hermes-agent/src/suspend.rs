@@ -119,12 +119,20 @@ fn key(session: SessionId) -> StateKey {
 }
 
 /// What an answer means for the call: its approval, or its outcome without running.
-pub(crate) fn judge(pending: PendingCall, answer: Approval, at: Timestamp) -> Result<Approved, ToolOutcome> {
+pub(crate) fn judge(
+    pending: PendingCall,
+    answer: Approval,
+    at: Timestamp,
+) -> Result<Approved, Box<ToolOutcome>> {
     match answer {
-        _ if at >= pending.expires => Err(late()),
+        _ if at >= pending.expires => Err(Box::new(late())),
         Approval::Allow { by } => Ok(Approved { call: pending.suspended, note: ApprovalNote { by, at } }),
-        Approval::Deny { reason, .. } if reason.is_empty() => Err(denied("the user did not allow it")),
-        Approval::Deny { reason, .. } => Err(denied(&format!("the user did not allow it: {reason}"))),
+        Approval::Deny { reason, .. } if reason.is_empty() => {
+            Err(Box::new(denied("the user did not allow it")))
+        }
+        Approval::Deny { reason, .. } => {
+            Err(Box::new(denied(&format!("the user did not allow it: {reason}"))))
+        }
     }
 }
 

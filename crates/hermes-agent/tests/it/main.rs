@@ -1,6 +1,11 @@
 //! The loop on in-memory stores, with a model that follows a script.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test stops where something is wrong")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a helper of a test stops where something is wrong"
+)]
 
 mod approval;
 mod cancel;

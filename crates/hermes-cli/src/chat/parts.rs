@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hermes::agent::{Agent, AgentConfig};
-use hermes::core::{ChatModel as _, Clock as _, GenerationOptions, SystemClock, Tokens};
+use hermes::core::{ChatModel as _, Clock as _, GenerationOptions, StoreError, SystemClock, Tokens};
 use hermes::embed::LocalEmbedder;
 use hermes::inmemory::InMemorySemanticStore;
 use hermes::mcp::{ConfigError, McpClient, McpConfig, connect_all};
@@ -35,7 +35,12 @@ impl Parts {
     pub(crate) async fn build(config: &Config, out: Output) -> Result<Self, Error> {
         // What can be told from files alone is told before anyone is asked.
         let servers = servers(config)?;
-        let store = SqliteStore::connect(&format!("sqlite://{}", config.data_dir.join("hermes.db").display())).await?;
+        let database = config.data_dir.join("hermes.db");
+        let store = SqliteStore::connect(&format!("sqlite://{}", database.display())).await.map_err(|error| match error {
+            // Of all that can be wrong with a database, this alone does not name the file.
+            StoreError::NewerSchema { .. } => Error::file(&database, error),
+            other => other.into(),
+        })?;
         let model = model::connect(config).await?;
         let model_name = model.info().id.clone();
         let tools = ToolRegistry::new();

@@ -54,7 +54,7 @@ fn kind_of(root: &Value, schema: &Value, nesting: usize) -> String {
         ("object", _) => match schema.get("required").and_then(Value::as_array) {
             Some(fields) if !fields.is_empty() => {
                 let fields: Vec<&str> = fields.iter().filter_map(Value::as_str).take(8).collect();
-                format!("object with {}", fields.join(", "))
+                format!("object {{{}}}", fields.join(", "))
             }
             _ => named,
         },

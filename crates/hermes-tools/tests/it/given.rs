@@ -102,7 +102,7 @@ async fn g06_double_encoding() {
                 let wanted = if at == 4 {
                     "expected boolean, got string \"false\""
                 } else {
-                    "expected array, got string"
+                    "expected array of object {title, done}, got string"
                 };
                 assert!(error(&outcome).1.contains(wanted), "{outcome:?}");
             }
