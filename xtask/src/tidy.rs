@@ -90,7 +90,11 @@ fn open_ends(file: &TextFile) -> Vec<String> {
     .collect()
 }
 
+/// Data that others recorded may name the machines it was recorded on, wherever it is repeated.
 fn foreign_texts(file: &TextFile) -> Vec<String> {
+    if file.path.contains("/tests/data/") || file.has_extension("snap") {
+        return Vec::new();
+    }
     lines_with_faults(file, |line| {
         let text = FOREIGN.iter().find(|text| line.contains(**text))?;
         Some(format!("`{text}` belongs to one machine or one registry, not to the project"))
@@ -166,6 +170,7 @@ fn the_rules_fire() {
     let word = OPEN_ENDS[0];
     assert_eq!(open_ends(&file("a.md", &format!("x\n{word}: y\n{word} (#12): z\n{word}S"))).len(), 1);
     assert_eq!(foreign_texts(&file("a.sh", &format!("cd {}x", FOREIGN[0]))).len(), 1);
+    assert_eq!(foreign_texts(&file("a/tests/data/b.jsonl", &format!("{}x", FOREIGN[0]))).len(), 0);
     let rust = "#[allow(\n    dead_code\n)]\n#[expect(a, reason = \"b\")]\n#![allow(c)]\n// #[allow(d)]\n#[ignore]\nfn a() {}\n";
     assert_eq!(silent_exceptions(&file("a.rs", rust)).len(), 3);
 }

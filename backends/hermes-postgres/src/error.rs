@@ -15,7 +15,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Sql(#[from] sqlx::Error),
     /// No connection can be made. The place is named without the password.
-    #[error("cannot connect to {place}: {source}")]
+    #[error("cannot connect to {place}")]
     Connect {
         place: String,
         #[source]

@@ -138,6 +138,8 @@ async fn take(
         // It may have been released since.
         let row = find(&mut *tx, find_sql!(" FOR UPDATE"), owner, key).await?.ok_or(Error::Overtaken)?;
         if let Some(standing) = standing(&row, claim)? {
+            // Before the answer, so that whoever acts on it finds the row unlocked.
+            tx.rollback().await?;
             return Ok(standing);
         }
     }

@@ -4,7 +4,7 @@ use hermes_core::{
     Limit, LogFilter, LogPage, LogQuery, Message, NewMessage, Order, Owner, Role, Seq, SessionId, StoreError,
     WriteGuard,
 };
-use sqlx::SqliteConnection;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use crate::cursor::one_more;
 use crate::error::Error;
@@ -37,15 +37,16 @@ pub(crate) async fn append(
             let reason = format!("a log here ends at message {LAST_PLACE}: begin another session");
             return Err(StoreError::Invalid { what: "append", reason }.into());
         }
-        for entry in &entries {
-            entry.insert(&mut tx, standing.key).await?;
+        let mut chunks = entries.chunks(CHUNK).peekable();
+        while let Some(chunk) = chunks.next() {
+            let mut sql = insert(standing.key, chunk);
+            if chunks.peek().is_none() {
+                sql.push("; UPDATE hermes_session SET last = ").push_bind(signed(last.get()));
+                sql.push(", updated = ").push_bind(guard.at.as_microsecond());
+                sql.push(" WHERE key = ").push_bind(standing.key);
+            }
+            sql.build().execute(&mut *tx).await?;
         }
-        sqlx::query("UPDATE hermes_session SET last = ?, updated = ? WHERE key = ?")
-            .bind(signed(last.get()))
-            .bind(guard.at.as_microsecond())
-            .bind(standing.key)
-            .execute(&mut *tx)
-            .await?;
     }
     tx.commit().await?;
     Ok(entries.into_iter().map(|entry| entry.message).collect())
@@ -71,27 +72,40 @@ impl Entry {
             message,
         })
     }
+}
 
-    async fn insert(&self, conn: &mut SqliteConnection, session: i64) -> Result<(), Error> {
-        let message = &self.message;
-        let id = message_id(session, message.seq());
-        sqlx::query(
-            "INSERT INTO hermes_message (id, created, sticky, turn_start, step, tokens, counter, body, provider)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(id)
-        .bind(message.created().as_microsecond())
-        .bind(message.is_sticky())
-        .bind(message.role() == Role::User)
-        .bind(message.step().map(|step| step.as_uuid().as_bytes().to_vec()))
-        .bind(message.tokens().map(|count| count.tokens.get()))
-        .bind(message.tokens().map(|count| count.counter.as_str()))
-        .bind(&self.body)
-        .bind(self.provider.as_deref())
-        .execute(&mut *conn)
-        .await?;
-        insert_terms(conn, id, &self.terms).await
+/// How many messages one call to the database inserts. Each call goes to the connection's thread and back, which takes longer than an
+/// insert; each number of messages is a statement of its own, and the connection keeps 100 prepared.
+const CHUNK: usize = 16;
+
+/// Inserts these messages and what they are found by.
+fn insert(session: i64, entries: &[Entry]) -> QueryBuilder<Sqlite> {
+    let mut sql = QueryBuilder::new(
+        "INSERT INTO hermes_message (id, created, sticky, turn_start, step, tokens, counter, body, provider) ",
+    );
+    sql.push_values(entries, |mut row, entry| {
+        let message = &entry.message;
+        row.push_bind(message_id(session, message.seq()))
+            .push_bind(message.created().as_microsecond())
+            .push_bind(message.is_sticky())
+            .push_bind(message.role() == Role::User)
+            .push_bind(message.step().map(|step| step.as_uuid().as_bytes().to_vec()))
+            .push_bind(message.tokens().map(|count| count.tokens.get()))
+            .push_bind(message.tokens().map(|count| count.counter.as_str()))
+            .push_bind(&entry.body)
+            .push_bind(entry.provider.as_deref());
+    });
+    // One without terms, such as a journal entry, is found by nothing.
+    let found: Vec<&Entry> = entries.iter().filter(|entry| !entry.terms.is_empty()).collect();
+    if !found.is_empty() {
+        sql.push("; INSERT INTO hermes_message_terms (rowid, terms) ").push_values(
+            found,
+            |mut row, entry| {
+                row.push_bind(message_id(session, entry.message.seq())).push_bind(&entry.terms);
+            },
+        );
     }
+    sql
 }
 
 /// The terms that a message is found by, joined by spaces.

@@ -13,6 +13,9 @@ use crate::config::{Durability, SqliteConfig};
 use crate::error::{Error, Failed};
 use crate::migrate;
 
+/// How many rows a connection's thread may be ahead of the reader: a page of the greatest size and the row that says that there is more.
+const ROWS_AHEAD: usize = 1_001;
+
 /// Every store but the semantic one, in one SQLite database. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct SqliteStore {
@@ -65,6 +68,8 @@ impl SqliteStore {
             })
             // What was deleted is overwritten, not only unlinked (S10).
             .pragma("secure_delete", "on")
+            // A whole page of a log goes to the reader without its thread waiting half-way.
+            .row_buffer_size(ROWS_AHEAD)
             .disable_statement_logging();
         let Some(path) = config.file()? else {
             // Each connection in memory is a database of its own: one serves all, and is never let go.

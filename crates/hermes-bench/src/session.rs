@@ -21,7 +21,7 @@ use crate::session::bare::Bare;
 use crate::session::built::{Built, spec};
 use crate::session::figures::Figures;
 use crate::session::text::MESSAGES_A_TURN;
-use crate::store::{Place, StoreName, scratch};
+use crate::store::{Place, Servers, StoreName, scratch};
 use crate::timing::{timed, timed_call};
 
 /// The measure `session`.
@@ -42,12 +42,24 @@ pub(crate) struct Args {
     /// Where files are written, in a folder that goes when the measure ends; without it where the system keeps such.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    #[command(flatten)]
+    servers: Servers,
 }
 
 /// The columns of the table.
 const COLUMNS: [&str; 12] = [
-    "store", "messages", "open µs", "view µs", "load µs", "assemble µs", "context µs", "append µs", "of it store µs",
-    "bare µs", "indexed µs", "growth",
+    "store",
+    "messages",
+    "open µs",
+    "view µs",
+    "load µs",
+    "assemble µs",
+    "context µs",
+    "append µs",
+    "of it store µs",
+    "bare µs",
+    "indexed µs",
+    "growth",
 ];
 
 /// Takes the measure.
@@ -58,8 +70,13 @@ pub(crate) async fn run(args: Args) -> Result<Report, Error> {
     let mut rows = Vec::new();
     let mut stores = Vec::new();
     for &name in &args.stores {
-        let place = Place::new(name, folder.path());
-        let (figures, bare) = measured(&args, &place).await?;
+        let place = Place::new(name, folder.path(), &args.servers)?;
+        let taken = measured(&args, &place).await;
+        for size in &args.sizes {
+            place.clear(&database(*size)).await?;
+            place.clear(&bare_database(*size)).await?;
+        }
+        let (figures, bare) = taken?;
         rows.extend(figures.iter().map(|figures| row(name, figures)));
         let sizes: Vec<_> = figures.iter().map(Figures::json).collect();
         stores.push(json!({ "store": name.as_str(), "bare_append_us": bare, "sizes": sizes }));
@@ -79,13 +96,14 @@ pub(crate) async fn run(args: Args) -> Result<Report, Error> {
 async fn measured(args: &Args, place: &Place) -> Result<(Vec<Figures>, Option<f64>), Error> {
     let mut logs = Vec::new();
     for &size in &args.sizes {
-        let database = size.to_string();
-        let sessions = Sessions::from_arc(place.open(&database).await?).with_counter(TiktokenCounter::o200k());
+        let database = database(size);
+        let sessions =
+            Sessions::from_arc(place.open(&database).await?).with_counter(TiktokenCounter::o200k());
         let built = Built::new(sessions, place, &database, size).await?;
         let mut figures = Figures::new(built.turns() * MESSAGES_A_TURN);
         figures.text_per_turn = built.text_per_turn();
         figures.bytes_per_turn = built.bytes_per_turn();
-        logs.push((built, Bare::new(place, &database).await?, figures));
+        logs.push((built, Bare::new(place, &bare_database(size)).await?, figures));
     }
     for _ in 0..args.rounds {
         for (built, _, figures) in &mut logs {
@@ -105,7 +123,23 @@ async fn measured(args: &Args, place: &Place) -> Result<(Vec<Figures>, Option<f6
         }
     }
     let bare = logs.iter().filter_map(|(_, _, figures)| figures.bare.micros()).min_by(f64::total_cmp);
-    Ok((logs.into_iter().map(|(_, _, figures)| figures).collect(), bare))
+    let mut all = Vec::new();
+    for (_, bare, figures) in logs {
+        if let Some(bare) = bare {
+            bare.close().await?;
+        }
+        all.push(figures);
+    }
+    Ok((all, bare))
+}
+
+/// The database of the log of a length, and that of the bare loop beside it.
+fn database(size: usize) -> String {
+    format!("log_{size}")
+}
+
+fn bare_database(size: usize) -> String {
+    format!("bare_{size}")
 }
 
 /// What a worker reads and makes for a step of a session that it did not have.

@@ -64,8 +64,11 @@ impl Corpus {
         let (mut ids, mut tokens) = (BTreeMap::new(), BTreeMap::new());
         let (mut taken, mut unusable) = (BTreeSet::new(), 0);
         for tool in listed {
-            let mut name =
-                legal(&if tool.server.is_empty() { tool.name.clone() } else { format!("{}_{}", tool.server, tool.name) });
+            let mut name = legal(&if tool.server.is_empty() {
+                tool.name.clone()
+            } else {
+                format!("{}_{}", tool.server, tool.name)
+            });
             let mut number = 1;
             while !taken.insert(name.clone()) {
                 number += 1;

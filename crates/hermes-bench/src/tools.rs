@@ -57,6 +57,7 @@ async fn measured(args: &Args) -> Result<Report, BoxError> {
         })).collect::<Vec<_>>(),
         "list_changes": scale.list_changes,
         "prefix_share": scale.prefix_share,
+        "turns_served": scale.turns_served,
         "registration_ms_per_1000": scale.registration_ms,
         "selection_ms_10000": scale.meaning_ms,
         "selection_words_ms_10000": scale.words_ms,
@@ -64,13 +65,17 @@ async fn measured(args: &Args) -> Result<Report, BoxError> {
     let mut report = Report::new(&["fault", "injected", "refused", "repaired", "explained"], json);
     for row in &faults.rows {
         let counts = [row.injected, row.refused, row.repaired, row.explained];
-        report.row(std::iter::once(row.kind.to_owned()).chain(counts.map(|count| count.to_string())).collect());
+        report
+            .row(std::iter::once(row.kind.to_owned()).chain(counts.map(|count| count.to_string())).collect());
     }
     report.note(format!(
         "verdicts: {} of {} valid calls accepted, {} of {} invalid ones refused ({} of these are mended without loss when repair is on)",
         verdicts.accepted, verdicts.valid, verdicts.refused, verdicts.invalid, verdicts.mended
     ));
-    report.note(format!("valid calls that only the strict mode refuses, left out of the faults: {}", faults.strict_refused));
+    report.note(format!(
+        "valid calls that only the strict mode refuses, left out of the faults: {}",
+        faults.strict_refused
+    ));
     for row in &dispatch {
         let Dispatch { runtime, validate, floor, dispatch } = row;
         report.note(format!(
@@ -83,8 +88,9 @@ async fn measured(args: &Args) -> Result<Report, BoxError> {
         scale.registration_ms, scale.first_ms, scale.words_ms, scale.meaning_ms
     ));
     report.note(format!(
-        "50 turns with 527 tools: {} list changes, {:.3} of the previous list kept as prefix, {} tokens sent at the end",
-        scale.list_changes, scale.prefix_share, scale.sent_tokens
+        "50 turns with 527 tools: {} list changes, {:.3} of the previous list kept as prefix, {} tokens at the end; \
+         what the turn needed was in the list {} times",
+        scale.list_changes, scale.prefix_share, scale.sent_tokens, scale.turns_served
     ));
     if args.show {
         verdicts.shown.into_iter().chain(faults.shown).for_each(|line| report.note(line));

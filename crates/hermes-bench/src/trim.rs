@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::data::{DataArgs, read_lines};
 use crate::error::Error;
 use crate::report::{Report, percent, tenths};
-use crate::store::{Place, StoreName, owner, scratch};
+use crate::store::{Place, Servers, StoreName, owner, scratch};
 use crate::trim::log::{Log, PlantedFact, RawLog, joined, planted};
 use crate::trim::replay::{Request, replay};
 use crate::trim::tally::Tally;
@@ -39,6 +39,8 @@ pub(crate) struct Args {
     /// The store that the sessions are in.
     #[arg(long, value_enum, default_value = "memory")]
     store: StoreName,
+    #[command(flatten)]
+    servers: Servers,
     /// Write a line of JSON for each request: id, request, tokens, orphans, full, prefix, folded.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -58,8 +60,18 @@ const SOURCES: [Source; 2] = [
 
 /// The columns of the table.
 const COLUMNS: [&str; 12] = [
-    "set", "budget", "requests", "tokens full", "tokens sent", "share", "invalid", "over budget", "folds", "prefix",
-    "planted kept", "at the end",
+    "set",
+    "budget",
+    "requests",
+    "tokens full",
+    "tokens sent",
+    "share",
+    "invalid",
+    "over budget",
+    "folds",
+    "prefix",
+    "planted kept",
+    "at the end",
 ];
 
 /// Takes the measure.
@@ -71,7 +83,7 @@ pub(crate) async fn run(args: Args) -> Result<Report, Error> {
         None => None,
     };
     let scratch = scratch(None)?;
-    let place = Place::new(args.store, scratch.path());
+    let place = Place::new(args.store, scratch.path(), &args.servers)?;
     let mut rows = Vec::new();
     let mut sets = Vec::new();
     for source in SOURCES {
@@ -116,7 +128,10 @@ pub(crate) async fn run(args: Args) -> Result<Report, Error> {
         json!({ "measure": "trim", "join": args.join, "store": args.store.as_str(), "sets": sets }),
     );
     rows.into_iter().for_each(|row| report.row(row));
-    report.note(format!("joined: {} logs in one session; tokens by o200k_base; digest only, no model", args.join));
+    report.note(format!(
+        "joined: {} logs in one session; tokens by o200k_base; digest only, no model",
+        args.join
+    ));
     Ok(report)
 }
 
@@ -145,7 +160,12 @@ fn row(name: &str, budget: u32, tally: &Tally) -> Vec<String> {
     ]
 }
 
-fn write_requests(out: &mut impl std::io::Write, set: &str, log: &Log, requests: &[Request]) -> Result<(), Error> {
+fn write_requests(
+    out: &mut impl std::io::Write,
+    set: &str,
+    log: &Log,
+    requests: &[Request],
+) -> Result<(), Error> {
     for (n, request) in requests.iter().enumerate() {
         let line = json!({
             "id": format!("{set}/{}", log.id),

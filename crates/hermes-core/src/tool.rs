@@ -45,6 +45,9 @@ pub enum KeyScope {
     /// One turn: a repeat in the turn is caught, a wish repeated in a later turn is not.
     #[default]
     Turn,
+    /// One call: nothing is merged with it. It is for tools of which nobody knows whether they only look; after a crash such a call
+    /// is still not run twice.
+    Call,
     /// One session.
     Session,
     /// All sessions of a user, for things such as an order's number.
@@ -494,10 +497,14 @@ impl ToolOutcome {
         }
     }
 
-    /// The text that the model reads: `{"success":true,"output":…}` or `{"success":false,"error":…}`, compact.
+    /// The text that the model reads: `{"success":true,"output":…}` or `{"success":false,"error":…}`, compact. An output that was
+    /// recorded by an earlier run says so with `"from_record":true` (T8).
     #[must_use]
     pub fn to_model_text(&self) -> String {
         match &self.result {
+            Outcome::Success { output, .. } if self.report.from_record => {
+                format!(r#"{{"success":true,"output":{output},"from_record":true}}"#)
+            }
             Outcome::Success { output, .. } => format!(r#"{{"success":true,"output":{output}}}"#),
             Outcome::Failure { error, .. } => {
                 format!(r#"{{"success":false,"error":{}}}"#, Value::from(error.as_str()))
@@ -708,6 +715,9 @@ mod tests {
     fn outcomes_have_one_shape() {
         let good = ToolOutcome::success(serde_json::json!({ "n": 1 }));
         assert_eq!(good.to_model_text(), r#"{"success":true,"output":{"n":1}}"#);
+        let mut again = good;
+        again.report.from_record = true;
+        assert_eq!(again.to_model_text(), r#"{"success":true,"output":{"n":1},"from_record":true}"#);
         let bad = ToolOutcome::failure(FailureKind::Denied, "no \"way\"");
         assert_eq!(bad.to_model_text(), r#"{"success":false,"error":"no \"way\""}"#);
         assert_eq!(bad.failure_kind(), Some(FailureKind::Denied));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hermes_core::{Effect, SkippedTool, ToolOrigin, ToolSpec, UnknownFields};
+use hermes_core::{Effect, KeyRule, KeyScope, SkippedTool, ToolOrigin, ToolSpec, UnknownFields};
 
 use crate::clean;
 use crate::client::Settings;
@@ -93,6 +93,10 @@ fn spec(prefix: &str, name: String, settings: &Settings, tool: &WireTool) -> Res
         .timeout(settings.total_timeout)
         .unknown_fields(UnknownFields::AsSchema)
         .group(prefix);
+    if spec.effect == Effect::SideEffect && tool.annotations.read_only == Some(true) {
+        // Not believed so far as to run it twice after a crash, but far enough that reading again reads anew.
+        spec = spec.key(KeyRule { scope: KeyScope::Call, arguments: None });
+    }
     spec.output_schema = tool.output_schema.as_ref().and_then(|output| schema::output(output).ok());
     spec.origin = Some(ToolOrigin { source: prefix.to_owned(), name: tool.name.clone() });
     Ok(spec)

@@ -21,8 +21,8 @@ use crate::window::{Entry, WindowView, turns};
 /// The order is that of S13: system, summary with anchors, sticky messages of folded turns, whole turns, and in the last of these the blocks beside the
 /// user's words. What is too much gives way in the order of S6:
 /// 1. every tool result over the cap shrinks to it; turns that are due fold (into a digest, where the stored summary does not cover them);
-/// 2. results of earlier turns shrink, the oldest first, a quarter of the budget at a time so that the next step finds the same bytes;
-/// 3. whole old turns fold, a batch at a time;
+/// 2. results of earlier turns shrink, the oldest first, half of the room at a time so that the next step finds the same bytes;
+/// 3. whole old turns fold, a batch at a time; these two go on down to the aim of [`SessionConfig::aim_percent`], as long as the newest turns stay;
 /// 4. results of earlier steps of the current turn shrink, then those of its latest step;
 /// 5. sticky messages condense to a line each and the summary gives up its length; at last the results of the current turn keep only a line.
 ///
@@ -37,20 +37,24 @@ pub fn assemble(
     counter: &dyn TokenCounter,
 ) -> Result<Context, BudgetExceeded> {
     let window = Window::load(view, spec, config, counter);
+    let batch = config.fold_batch.max(1);
     let mut folded = config.turns_due(window.turns.len()).min(window.foldable);
     let mut summary = window.stand_in(view.summary.as_ref(), 0, folded);
     loop {
         let last_resort = folded >= window.foldable;
         let mut draft = Draft::new(&window, folded, summary.clone());
-        if draft.fit(last_resort) {
+        let fits = draft.fit(last_resort);
+        // For the sake of the aim alone, the newest turns stay.
+        let aimed = (folded + batch).min(window.foldable);
+        let stays = window.turns.len().saturating_sub(aimed) >= config.aim_turns;
+        if fits && (last_resort || !stays || draft.reaches_aim()) {
             return Ok(window.finish(&draft));
         }
         if last_resort {
             return Err(draft.exceeded());
         }
-        let more = (folded + config.fold_batch.max(1)).min(window.foldable);
-        summary = window.stand_in(summary.as_ref(), folded, more);
-        folded = more;
+        summary = window.stand_in(summary.as_ref(), folded, aimed);
+        folded = aimed;
     }
 }
 
@@ -60,6 +64,8 @@ pub(crate) struct Window<'a> {
     pub(crate) config: &'a SessionConfig,
     pub(crate) counter: &'a dyn TokenCounter,
     pub(crate) budget: Tokens,
+    /// What trimming aims at: the budget at the most.
+    pub(crate) aim: Tokens,
     /// The turns as they are logged.
     pub(crate) logged: Vec<&'a [Arc<Message>]>,
     /// The same turns as they may be sent.
@@ -128,6 +134,7 @@ impl<'a> Window<'a> {
             config,
             counter,
             budget: spec.budget.tokens(),
+            aim: spec.budget.tokens(),
             logged,
             turns: sent,
             foldable,
@@ -145,6 +152,10 @@ impl<'a> Window<'a> {
             let alone = ChatMessage::User { content: window.beside.clone() };
             window.beside_tokens = count_message(counter, &alone);
         }
+        let fixed = window.fixed().total();
+        let free = u64::from(window.budget.saturating_sub(fixed).get());
+        let aimed = u32::try_from(free * u64::from(config.aim_percent.min(100)) / 100).unwrap_or(u32::MAX);
+        window.aim = (fixed + Tokens::new(aimed)).min(window.budget);
         window
     }
 

@@ -14,6 +14,12 @@ pub struct SessionConfig {
     pub window_turns: usize,
     /// How many turns fold at once (S4: 4). Up to `window_turns + fold_batch - 1` turns are sent whole in between.
     pub fold_batch: usize,
+    /// How much of what the budget leaves beside the system prompt trimming aims at, in percent: above it, results of earlier turns shrink and old
+    /// turns fold, though the whole would still fit; what a current turn needs beyond it, it gets. 100 turns this off. Our choice: 45, which sends
+    /// a quarter of the tokens of the measured logs (`docs/benchmarks.md`).
+    pub aim_percent: u8,
+    /// How many turns stay whole, the current one included, when turns fold for the sake of that aim. Our choice: 4.
+    pub aim_turns: usize,
     /// The most tokens of folded sticky messages that are sent word for word; past it the oldest are condensed (S5). Our choice: 1,000.
     pub sticky_budget: Tokens,
     /// The most tokens of a summary's text. Our choice: 600, half as much again as the 400 of the measured baseline.
@@ -36,6 +42,8 @@ impl Default for SessionConfig {
         Self {
             window_turns: 12,
             fold_batch: 4,
+            aim_percent: 45,
+            aim_turns: 4,
             sticky_budget: Tokens::new(1_000),
             summary_max: Tokens::new(600),
             anchors_max: Tokens::new(200),
@@ -59,6 +67,20 @@ impl SessionConfig {
     #[must_use]
     pub fn with_fold_batch(mut self, turns: usize) -> Self {
         self.fold_batch = turns.max(1);
+        self
+    }
+
+    /// Sets how much of the budget trimming aims at, in percent; 100 lets everything stand that fits.
+    #[must_use]
+    pub fn with_aim_percent(mut self, percent: u8) -> Self {
+        self.aim_percent = percent.min(100);
+        self
+    }
+
+    /// Sets how many turns stay whole when turns fold for the sake of that aim; at least one.
+    #[must_use]
+    pub fn with_aim_turns(mut self, turns: usize) -> Self {
+        self.aim_turns = turns.max(1);
         self
     }
 

@@ -6,7 +6,7 @@ use hermes_core::{
 };
 
 /// What a message costs beyond its text: role and separators. OpenAI's published counting recipe takes 3 and one for a name.
-const MESSAGE_OVERHEAD: Tokens = Tokens::new(4);
+pub(crate) const MESSAGE_OVERHEAD: Tokens = Tokens::new(4);
 
 /// What a call costs beyond its name and arguments: its id and the JSON around it; measured ids have 8 to 20 tokens.
 const CALL_OVERHEAD: Tokens = Tokens::new(24);

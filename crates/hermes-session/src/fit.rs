@@ -77,37 +77,57 @@ impl<'w> Draft<'w> {
         self.total() <= self.window.budget
     }
 
+    /// Whether no more has to give way for the sake of the aim.
+    pub(crate) fn reaches_aim(&self) -> bool {
+        self.total() <= self.window.aim
+    }
+
     /// Lets give way what may, in order, until the draft fits; says whether it does. Only the `last_resort` touches the current turn,
     /// the sticky messages and the summary: while more turns can fold, they do.
     pub(crate) fn fit(&mut self, last_resort: bool) -> bool {
         let shrunk = self.window.config.shrunk_result;
         let current = self.turns.len().saturating_sub(1);
         let latest = self.turns.last().map_or(0, |turn| latest_step(turn));
-        self.shrink_where(shrunk, ShrinkReason::OldTurn, |turn, _| turn < current);
+        let (aim, budget) = (self.window.aim, self.window.budget);
+        self.shrink_where(aim, shrunk, ShrinkReason::OldTurn, |turn, _| turn < current);
         if self.fits() || !last_resort {
             return self.fits();
         }
-        self.shrink_where(shrunk, ShrinkReason::EarlierStep, |turn, at| turn == current && at < latest);
-        self.shrink_where(shrunk, ShrinkReason::LatestStep, |turn, at| turn == current && at >= latest);
+        self.shrink_where(budget, shrunk, ShrinkReason::EarlierStep, |turn, at| {
+            turn == current && at < latest
+        });
+        self.shrink_where(budget, shrunk, ShrinkReason::LatestStep, |turn, at| {
+            turn == current && at >= latest
+        });
         let lines = Tokens::new(self.window.config.sticky_budget.get() / 2);
         for condensed in [lines, lines.min(LEAST_STICKY)] {
             self.condense_sticky(StickyRoom { verbatim: Tokens::ZERO, condensed });
         }
         self.cut_summary();
-        self.shrink_where(LEAST_RESULT, ShrinkReason::OldTurn, |turn, _| turn < current);
-        self.shrink_where(LEAST_RESULT, ShrinkReason::EarlierStep, |turn, at| turn == current && at < latest);
-        self.shrink_where(LEAST_RESULT, ShrinkReason::LatestStep, |turn, at| turn == current && at >= latest);
+        self.shrink_where(budget, LEAST_RESULT, ShrinkReason::OldTurn, |turn, _| turn < current);
+        self.shrink_where(budget, LEAST_RESULT, ShrinkReason::EarlierStep, |turn, at| {
+            turn == current && at < latest
+        });
+        self.shrink_where(budget, LEAST_RESULT, ShrinkReason::LatestStep, |turn, at| {
+            turn == current && at >= latest
+        });
         self.fits()
     }
 
-    /// Shrinks results, the oldest first, until enough is saved. What is saved is rounded up to quarters of the budget, so that the next
+    /// Shrinks results, the oldest first, until no more than `ceiling` is left. What is saved is rounded up to halves of it, so that the next
     /// step, which needs a little more, shrinks the same results and the prefix stays (S13).
-    fn shrink_where(&mut self, to: Tokens, reason: ShrinkReason, which: impl Fn(usize, usize) -> bool) {
-        let over = self.total().saturating_sub(self.window.budget).get();
+    fn shrink_where(
+        &mut self,
+        ceiling: Tokens,
+        to: Tokens,
+        reason: ShrinkReason,
+        which: impl Fn(usize, usize) -> bool,
+    ) {
+        let over = self.total().saturating_sub(ceiling).get();
         if over == 0 {
             return;
         }
-        let quantum = (self.window.budget.get() / 4).max(1);
+        let quantum = (ceiling.get() / 2).max(1);
         let need = Tokens::new(over.div_ceil(quantum).saturating_mul(quantum));
         let mut saved = Tokens::ZERO;
         for (turn, items) in self.turns.iter_mut().enumerate() {

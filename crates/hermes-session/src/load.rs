@@ -17,6 +17,9 @@ use crate::window::{WindowView, turns};
 /// How many messages a page has when the window is loaded: three turns with tools are one page.
 const PAGE: usize = 64;
 
+/// How many sticky messages are loaded: more than their budget has room for. Those before them are named by their place.
+const STICKY: usize = 96;
+
 impl Session {
     /// Assembles what is sent to the model for the next step; see [`assemble`] for order and rules.
     ///
@@ -150,18 +153,18 @@ impl Session {
         }
     }
 
-    /// The sticky messages that the summary covers, in order, the newest [`Limit::MAX`] of each sort; and the place before which there are more.
+    /// The sticky messages that the summary covers, in order, the newest [`STICKY`] of each sort; and the place before which there are more.
     async fn sticky_through(
         &self,
         through: Seq,
         marked: &[Seq],
     ) -> Result<(Vec<Arc<Message>>, Option<Seq>), Error> {
-        let query = LogQuery::newest(Limit::MAX).filter(LogFilter::Sticky).up_to(through);
+        let query = LogQuery::newest(Limit::new(STICKY)).filter(LogFilter::Sticky).up_to(through);
         let page = self.history(&query).await?;
         let mut older = page.messages.last().filter(|_| page.more).map(Message::seq);
         let mut found: Vec<_> = page.messages.into_iter().map(Arc::new).collect();
         let covered = marked.get(..marked.partition_point(|&seq| seq <= through)).unwrap_or_default();
-        let newest = covered.get(covered.len().saturating_sub(Limit::MAX.get())..).unwrap_or_default();
+        let newest = covered.get(covered.len().saturating_sub(STICKY)..).unwrap_or_default();
         if newest.len() < covered.len() {
             older = older.max(newest.first().copied());
         }

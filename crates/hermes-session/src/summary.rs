@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hermes_core::{Body, ChatMessage, ContentPart, Message, Seq, Summary, TokenCounter, Tokens};
 use hermes_text::{Language, fence, head_tail, truncate_chars};
 
-use crate::count::{count_content, count_message};
+use crate::count::{MESSAGE_OVERHEAD, count_content, count_message};
 
 /// A message of a context that is not in the log, and its tokens.
 #[derive(Debug, Clone)]
@@ -99,8 +99,7 @@ pub(crate) fn sticky_block(
     room: StickyRoom,
     counter: &dyn TokenCounter,
 ) -> Option<Block> {
-    let first_verbatim =
-        first_within(messages, room.verbatim, |message| count_content(counter, message.body().content()));
+    let first_verbatim = first_within(messages, room.verbatim, |message| count_said(counter, message));
     let (condensed, verbatim) = messages.split_at(first_verbatim);
     let language =
         hermes_text::lang::guess(&messages.iter().take(8).map(|message| message.text()).collect::<String>());
@@ -114,23 +113,42 @@ pub(crate) fn sticky_block(
         }
     };
     let mut content = vec![ContentPart::Text(head.to_owned())];
+    let mut tokens = MESSAGE_OVERHEAD + counter.count(head);
+    let mut say = |text: String, content: &mut Vec<ContentPart>| {
+        tokens = tokens + counter.count(&text);
+        content.push(ContentPart::Text(text));
+    };
     let lines = condensed_lines(condensed, older, room.condensed, language, counter);
     if let Some(lines) = lines {
-        content.push(ContentPart::Text(format!("{old}\n{lines}")));
+        say(format!("{old}\n{lines}"), &mut content);
     }
     for message in verbatim {
         if let Some(who) = speaker(message.body(), language) {
-            content.push(ContentPart::Text(who.to_owned()));
+            say(who.to_owned(), &mut content);
         }
         content.extend_from_slice(message.body().content());
     }
     if content.len() < 2 {
         return None;
     }
-    let mut block = Block::of(ChatMessage::User { content }, counter);
-    block.places = messages.iter().map(|message| message.seq()).collect();
-    block.condensed = condensed.iter().map(|message| message.seq()).collect();
-    Some(block)
+    // What was said was counted when it was logged.
+    let tokens = verbatim.iter().fold(tokens, |sum, message| sum + count_said(counter, message));
+    Some(Block {
+        chat: Arc::new(ChatMessage::User { content }),
+        tokens,
+        places: messages.iter().map(|message| message.seq()).collect(),
+        condensed: condensed.iter().map(|message| message.seq()).collect(),
+    })
+}
+
+/// The tokens of what a message says. The log's count of a message that only says something is that and the message around it.
+fn count_said(counter: &dyn TokenCounter, message: &Message) -> Tokens {
+    match (message.body(), message.tokens()) {
+        (Body::User { .. } | Body::System { .. }, Some(known)) if known.counter == *counter.id() => {
+            known.tokens.saturating_sub(MESSAGE_OVERHEAD)
+        }
+        _ => count_content(counter, message.body().content()),
+    }
 }
 
 /// From which item on all to the end fit the room.

@@ -1,7 +1,6 @@
 //! One attempt: a task of its own, a limit, a signal, and no way for a tool to take the loop down with it (T6).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -31,7 +30,7 @@ pub(crate) async fn attempt(
     context: CallContext,
     limit: Duration,
     grace: Duration,
-    abandoned: &AtomicU64,
+    abandon: &(dyn Fn() + Sync),
 ) -> Attempt {
     let wanted = context.cancel.clone();
     let stop = CancelHandle::new();
@@ -53,7 +52,7 @@ pub(crate) async fn attempt(
     }
     task.0.abort();
     if tokio::time::timeout(grace, &mut task.0).await.is_err() {
-        abandoned.fetch_add(1, Ordering::Relaxed);
+        abandon();
         tracing::warn!("a tool that blocks its thread is abandoned");
     }
     ended

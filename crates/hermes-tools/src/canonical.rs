@@ -1,8 +1,27 @@
 //! The key of an effect: what makes two calls the same (T8).
 
-use hermes_core::{IdempotencyKey, KeyRule, KeyScope, Owner, Seq, SessionId};
+use hermes_core::{CallContext, CallId, IdempotencyKey, KeyRule, KeyScope, Owner, Seq, SessionId, StepId};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
+
+/// Where a call stands: what a key may reach over.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The session.
+    pub session: SessionId,
+    /// The first message of the turn.
+    pub turn: Seq,
+    /// The model's step.
+    pub step: StepId,
+    /// The call.
+    pub call: &'a CallId,
+}
+
+impl<'a> From<&'a CallContext> for Place<'a> {
+    fn from(context: &'a CallContext) -> Self {
+        Self { session: context.session, turn: context.turn, step: context.step, call: &context.call }
+    }
+}
 
 /// The key of a call, by the rule of its tool: SHA-256 over the canonical JSON (RFC 8785) of owner, scope, tool and arguments.
 ///
@@ -14,8 +33,7 @@ use sha2::{Digest as _, Sha256};
 pub fn key_of(
     rule: &KeyRule,
     owner: &Owner,
-    session: SessionId,
-    turn: Seq,
+    place: Place<'_>,
     tool: &str,
     arguments: &Value,
 ) -> Result<IdempotencyKey, hermes_text::CanonicalError> {
@@ -26,7 +44,9 @@ pub fn key_of(
         (None, Some(_)) => (KeyScope::Turn, arguments.clone()),
         (None, None) => (rule.scope, arguments.clone()),
     };
+    let Place { session, turn, step, call } = place;
     let place = match scope {
+        KeyScope::Call => json!([session.to_string(), step.to_string(), call.as_str()]),
         KeyScope::Turn => json!([session.to_string(), turn.get()]),
         KeyScope::Session => json!([session.to_string()]),
         KeyScope::User => json!([]),
@@ -56,7 +76,12 @@ mod tests {
     }
 
     fn key(rule: &KeyRule, turn: u64, arguments: &Value) -> IdempotencyKey {
-        key_of(rule, &owner("u"), session(), Seq::new(turn), "pay", arguments).unwrap()
+        key_of(rule, &owner("u"), place(turn, &CallId::new("k1").unwrap()), "pay", arguments).unwrap()
+    }
+
+    fn place(turn: u64, call: &CallId) -> Place<'_> {
+        let step = "01890000-0000-7000-8000-000000000002".parse().unwrap();
+        Place { session: session(), turn: Seq::new(turn), step, call }
     }
 
     fn session() -> SessionId {
@@ -81,8 +106,13 @@ mod tests {
         assert_ne!(key(&rule, 1, &arguments), key(&rule, 2, &arguments));
         let wide = KeyRule { scope: KeyScope::Session, arguments: None };
         assert_eq!(key(&wide, 1, &arguments), key(&wide, 2, &arguments));
-        let other = key_of(&rule, &owner("v"), session(), Seq::new(1), "pay", &arguments).unwrap();
+        let (one, two) = (CallId::new("k1").unwrap(), CallId::new("k2").unwrap());
+        let other = key_of(&rule, &owner("v"), place(1, &one), "pay", &arguments).unwrap();
         assert_ne!(other, key(&rule, 1, &arguments));
+        let alone = KeyRule { scope: KeyScope::Call, arguments: None };
+        let of = |call| key_of(&alone, &owner("u"), place(1, call), "pay", &arguments).unwrap();
+        assert_eq!(of(&one), of(&one));
+        assert_ne!(of(&one), of(&two));
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub struct ToolConfig {
     pub repair: Repair,
     /// The most tokens of an output that reach the context; the whole becomes an artifact (T10): 2,000, some 8 KB of English.
     pub result_tokens: u32,
+    /// About the most tokens that the outputs of one turn together take in the context (T10): 24,000. What comes after gets a preview of
+    /// 200 tokens, and the whole is kept.
+    pub turn_tokens: u32,
     /// The most tokens of a feedback or error text (T3): 500.
     pub feedback_tokens: u32,
     /// The most bytes of an output that are kept as an artifact: 32 MiB. What is longer loses its end.
@@ -54,6 +57,7 @@ impl Default for ToolConfig {
             grace: Duration::from_millis(100),
             repair: Repair::On,
             result_tokens: 2_000,
+            turn_tokens: 24_000,
             feedback_tokens: 500,
             artifact_bytes: 32 << 20,
             concurrency: 8,

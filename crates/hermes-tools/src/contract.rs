@@ -24,6 +24,8 @@ pub(crate) struct Entry {
     /// The input schema as calls are checked against it.
     pub(crate) schema: Value,
     pub(crate) validator: Validator,
+    /// What checks the output, where the contract says what it looks like.
+    pub(crate) output: Option<Validator>,
 }
 
 impl std::fmt::Debug for Entry {
@@ -42,16 +44,19 @@ pub(crate) fn compile(tool: Arc<dyn Tool>, source: Option<Arc<str>>) -> Result<E
     check_settings(&spec)?;
     check_top(&spec.input_schema)?;
     check_schema("input", &spec.input_schema)?;
-    if let Some(output) = &spec.output_schema {
-        check_schema("output", output)?;
-        build("output", output)?;
-    }
+    let output = match &spec.output_schema {
+        Some(output) => {
+            check_schema("output", output)?;
+            Some(build("output", output)?)
+        }
+        None => None,
+    };
     let schema = match spec.unknown_fields {
         UnknownFields::Forbid => schema::closed(&spec.input_schema),
         UnknownFields::AsSchema => spec.input_schema.clone(),
     };
     let validator = build("input", &schema)?;
-    let entry = Entry { spec, tool, source, schema, validator };
+    let entry = Entry { spec, tool, source, schema, validator, output };
     check_examples(&entry)?;
     Ok(entry)
 }

@@ -41,12 +41,12 @@ pub enum ContractError {
         #[source]
         source: Option<BoxError>,
     },
-    /// An example that the schema refuses.
-    #[error("example {number} does not fit the input schema: {reason}")]
+    /// An example that the schema or the function refuses.
+    #[error("example {number} does not fit: {reason}")]
     Example {
         /// Which one, from 1.
         number: usize,
-        /// What the schema says.
+        /// What the schema or the function's argument type says.
         reason: String,
     },
     /// A setting that cannot be.

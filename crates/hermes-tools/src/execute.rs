@@ -1,6 +1,7 @@
 //! One call from the model's text to a result: repair → check → fill → approve → write down → claim → run → record.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -64,6 +65,9 @@ impl ToolRegistry {
         );
         let executed =
             Box::pin(self.execute_in_span(call, context, options)).instrument(span.clone()).await?;
+        if span.is_disabled() {
+            return Ok(executed);
+        }
         let outcome = match &executed {
             Executed::Suspended(_) => "suspended".to_owned(),
             Executed::Done(outcome) => {
@@ -225,7 +229,9 @@ impl ToolRegistry {
 
     /// Attempts a call until it has an answer or may not be tried again.
     async fn run(&self, entry: &Entry, context: &CallContext, prepared: &Prepared, limit: Duration) -> Ran {
-        let abandoned = self.shared.stats.abandoned_of(&entry.spec.name);
+        let abandon = || {
+            self.shared.stats.abandoned_of(&entry.spec.name).fetch_add(1, Ordering::Relaxed);
+        };
         let mut attempts = 0;
         let mut lost = None;
         let end = loop {
@@ -243,7 +249,7 @@ impl ToolRegistry {
                 inner,
                 limit,
                 self.settings.config.grace,
-                &abandoned,
+                &abandon,
             )
             .await
             {
@@ -291,6 +297,7 @@ impl ToolRegistry {
         let effect = retry::may_have_happened(&entry.spec);
         let (outcome, keep) = match ran.end {
             End::Output(output) => {
+                self.check_output(entry, context, &output);
                 (self.success(name, context, prepared, output, wording).await, Keep::Record)
             }
             End::Lost(message) => unknown(Unknown::Lost(self.foreign(&message))),
@@ -307,6 +314,17 @@ impl ToolRegistry {
         (outcome, keep)
     }
 
+    /// A tool that does not keep its own promise is a defect to be seen, not a reason to call an effect failed: what came goes to the
+    /// model, and it is logged and counted.
+    fn check_output(&self, entry: &Entry, context: &CallContext, output: &ToolOutput) {
+        let Some(validator) = &entry.output else { return };
+        if let Err(error) = validator.validate(&output.value) {
+            let place = error.instance_path().as_str();
+            tracing::warn!(tool = entry.spec.name, call = %context.call, place, "an output breaks the tool's output schema");
+            self.shared.stats.misshapen(&entry.spec.name);
+        }
+    }
+
     async fn success(
         &self,
         name: &str,
@@ -315,7 +333,9 @@ impl ToolRegistry {
         output: ToolOutput,
         wording: Wording,
     ) -> ToolOutcome {
-        let short = truncate::shorten(&self.settings, wording, name, context, &output).await;
+        let limit = self.shared.outputs.limit(context, &self.settings.config);
+        let short = truncate::shorten(&self.settings, wording, name, context, &output, limit).await;
+        self.shared.outputs.add(context, &short.value);
         let value = with_filled(short.value, &prepared.filled);
         let report =
             CallReport { truncated: short.truncated, artifact: short.artifact, ..CallReport::default() };

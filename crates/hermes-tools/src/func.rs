@@ -140,7 +140,7 @@ where
 /// Reads checked arguments as the type of the closure.
 ///
 /// JSON knows one kind of number: where a type asks for an integer and the text says `120.0`, the integer is meant.
-fn read_arguments<A: DeserializeOwned>(arguments: &JsonText) -> Result<A, ToolError> {
+pub(crate) fn read_arguments<A: DeserializeOwned>(arguments: &JsonText) -> Result<A, ToolError> {
     let first = match arguments.read::<A>() {
         Ok(read) => return Ok(read),
         Err(error) => error,

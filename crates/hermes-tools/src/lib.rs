@@ -89,7 +89,7 @@ mod truncate;
 mod validate;
 
 pub use batch::StepCall;
-pub use canonical::key_of;
+pub use canonical::{Place, key_of};
 pub use config::{Repair, ToolConfig};
 pub use error::{AttachError, ContractError, RegisterError};
 pub use feedback::ArgumentFault;

@@ -179,7 +179,12 @@ impl ToolRegistry {
 const GUESS_BYTES: usize = 4_096;
 
 fn guess(arguments: &str) -> Language {
-    hermes_text::lang::guess(hermes_text::truncate_bytes(arguments, GUESS_BYTES))
+    let arguments = hermes_text::truncate_bytes(arguments, GUESS_BYTES);
+    // Nearly all calls, and this is on the path of each.
+    if arguments.is_ascii() {
+        return Language::English;
+    }
+    hermes_text::lang::guess(arguments)
 }
 
 /// Reads, mends and checks.
@@ -193,6 +198,9 @@ fn read(
     let read = read.map_err(|reason| ArgumentFault::NotJson { reason })?;
     if !read.value.is_object() {
         return Err(ArgumentFault::NotAnObject { got: validate::type_of(&read.value) });
+    }
+    if entry.validator.is_valid(&read.value) {
+        return Ok((read, Vec::new()));
     }
     let read = if mends { repair::mend_values(&entry.validator, read) } else { read };
     let violations = validate::violations(entry, &read.value);
@@ -232,8 +240,7 @@ fn key_of(
     arguments: &Value,
 ) -> Result<Option<IdempotencyKey>, hermes_text::CanonicalError> {
     let Some(rule) = entry.spec.key_rule() else { return Ok(None) };
-    canonical::key_of(&rule, &context.owner, context.session, context.turn, &entry.spec.name, arguments)
-        .map(Some)
+    canonical::key_of(&rule, &context.owner, context.into(), &entry.spec.name, arguments).map(Some)
 }
 
 fn only_missing(violations: &[Violation]) -> bool {

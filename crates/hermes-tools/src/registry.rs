@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hermes_core::{
-    Approver, ArtifactStore, CallContext, Clock, Embedder, HolderId, IdempotencyStore, SystemClock,
+    Approver, ArtifactStore, CallContext, Clock, Embedder, HolderId, IdempotencyStore, JsonText, SystemClock,
     TokenCounter, Tool, ToolCall, ToolError, ToolHost, ToolOutcome, ToolOutput, ToolSource, ToolSpec,
     async_trait,
 };
@@ -16,12 +16,13 @@ use crate::config::ToolConfig;
 use crate::contract::{self, Entry};
 use crate::error::{AttachError, ContractError, RegisterError};
 use crate::feedback::Wording;
-use crate::func::{BlockingTool, FnTool};
+use crate::func::{self, BlockingTool, FnTool};
 use crate::options::{ExecuteOptions, Executed};
 use crate::rank::RankCache;
 use crate::select::FoundTools;
 use crate::source::{self, Attached, Refreshed};
 use crate::stats::Stats;
+use crate::truncate::TurnOutputs;
 
 /// Tools with their contracts, and everything that running a call needs.
 ///
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     pub(crate) stats: Stats,
     pub(crate) found: FoundTools,
     pub(crate) ranks: RankCache,
+    pub(crate) outputs: TurnOutputs,
 }
 
 /// The tools there are at one time.
@@ -215,7 +217,8 @@ impl ToolRegistry {
         self.settings.approver.is_some()
     }
 
-    /// Registers an async closure under a contract. Its argument type must accept what the schema allows.
+    /// Registers an async closure under a contract. Its argument type must accept what the schema allows; that it accepts the
+    /// contract's examples is checked.
     ///
     /// # Errors
     /// [`RegisterError`] with the tool and what is wrong with its contract (T2).
@@ -226,6 +229,7 @@ impl ToolRegistry {
         F: Fn(A, CallContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
+        examples_fit::<A>(&spec)?;
         self.add(FnTool::new(spec, run))
     }
 
@@ -239,6 +243,7 @@ impl ToolRegistry {
         O: Into<ToolOutput> + 'static,
         F: Fn(A, CallContext) -> Result<O, ToolError> + Send + Sync + 'static,
     {
+        examples_fit::<A>(&spec)?;
         let counter = self.shared.stats.abandoned_of(&spec.name);
         self.add(BlockingTool::new(spec, run).counting_in(counter))
     }
@@ -337,6 +342,20 @@ impl ToolRegistry {
     pub fn stats(&self) -> &Stats {
         &self.shared.stats
     }
+}
+
+/// Schema and type are two statements about the same arguments: each example must satisfy both (T1).
+fn examples_fit<A: DeserializeOwned>(spec: &ToolSpec) -> Result<(), RegisterError> {
+    for (at, example) in spec.examples.iter().enumerate() {
+        if let Err(error) = func::read_arguments::<A>(&JsonText::from(example)) {
+            let reason = format!("the function's argument type refuses it: {error}");
+            return Err(RegisterError {
+                tool: spec.name.clone(),
+                problem: ContractError::Example { number: at + 1, reason },
+            });
+        }
+    }
+    Ok(())
 }
 
 #[async_trait]

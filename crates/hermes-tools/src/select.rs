@@ -24,7 +24,7 @@ pub struct SelectConfig {
     pub grow: usize,
     /// How good a candidate of a later turn must be, as a share of the best tool for the message: 0.8.
     pub gate: f64,
-    /// The most tokens of schemas that are chosen by score: 4,000. Always-on, used and asked-for tools come on top.
+    /// The most tokens of schemas that are chosen by score: 4,000, of which the first choice takes three quarters at most. Always-on, used and asked-for tools come on top.
     pub tokens: usize,
 }
 
@@ -115,7 +115,7 @@ impl ToolRegistry {
     pub async fn find(&self, query: &str, limit: usize) -> Vec<Arc<ToolSpec>> {
         let index = self.index();
         let ranked = self.rank(&index, query).await;
-        ranked.iter().take(limit).filter_map(|ranked| index.spec(&ranked.name)).collect()
+        ranked.iter().take(limit).filter_map(|ranked| index.at(ranked.at).map(Arc::clone)).collect()
     }
 
     /// The tokens that the contracts of all tools take.
@@ -155,18 +155,21 @@ impl ToolRegistry {
         } else {
             (config.grow, ranked.first().map_or(f64::INFINITY, |best| best.score * config.gate))
         };
+        // The first choice leaves room for what later turns turn out to need.
+        let cap = if anew { config.tokens / 4 * 3 } else { config.tokens };
         let mut tokens: usize = kept.iter().map(|name| index.tokens(name)).sum();
         let mut added: Vec<String> = Vec::new();
         for candidate in ranked.iter().filter(|ranked| ranked.score >= gate) {
-            let cost = index.tokens(&candidate.name);
+            let Some(spec) = index.at(candidate.at) else { continue };
+            let cost = index.tokens(&spec.name);
             if added.len() == most {
                 break;
             }
-            if tokens.saturating_add(cost) > config.tokens || !taken.insert(candidate.name.clone()) {
+            if tokens.saturating_add(cost) > cap || !taken.insert(spec.name.clone()) {
                 continue;
             }
             tokens += cost;
-            added.push(candidate.name.clone());
+            added.push(spec.name.clone());
         }
 
         // Chosen anew, what was sent before keeps its place in front; what is new follows, by name, so that chance decides nothing.

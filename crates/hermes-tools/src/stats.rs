@@ -60,11 +60,12 @@ pub struct ToolStats {
 pub struct Stats {
     inner: Mutex<Inner>,
     abandoned: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
+    misshapen: Mutex<BTreeMap<String, u64>>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    counts: BTreeMap<(String, String), Counts>,
+    counts: Table,
     /// Refused calls that nothing has corrected yet, oldest first.
     open: VecDeque<Open>,
 }
@@ -99,18 +100,18 @@ impl Stats {
     #[must_use]
     pub fn rows(&self) -> Vec<ToolStats> {
         let rows = self.lock().counts.clone();
-        rows.into_iter().map(|((tool, model), counts)| ToolStats { tool, model, counts }).collect()
+        let of_tool = |(tool, models): (String, BTreeMap<String, Counts>)| {
+            models.into_iter().map(move |(model, counts)| ToolStats { tool: tool.clone(), model, counts })
+        };
+        rows.into_iter().flat_map(of_tool).collect()
     }
 
     /// The counts of one tool over all models.
     #[must_use]
     pub fn of(&self, tool: &str) -> Counts {
         let inner = self.lock();
-        inner
-            .counts
-            .iter()
-            .filter(|((name, _), _)| name == tool)
-            .fold(Counts::default(), |sum, (_, counts)| sum.plus(counts))
+        let models = inner.counts.get(tool).into_iter().flat_map(BTreeMap::values);
+        models.fold(Counts::default(), Counts::plus)
     }
 
     /// How many runs of a tool were abandoned while they went on (T6).
@@ -118,6 +119,17 @@ impl Stats {
     pub fn abandoned(&self, tool: &str) -> u64 {
         let abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
         abandoned.get(tool).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// How many outputs of a tool broke its own output schema.
+    #[must_use]
+    pub fn misshapen_outputs(&self, tool: &str) -> u64 {
+        self.misshapen.lock().unwrap_or_else(PoisonError::into_inner).get(tool).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn misshapen(&self, tool: &str) {
+        let mut misshapen = self.misshapen.lock().unwrap_or_else(PoisonError::into_inner);
+        *misshapen.entry(tool.to_owned()).or_default() += 1;
     }
 
     /// Says that a turn has ended: what was refused in it and not corrected counts as given up.
@@ -142,30 +154,25 @@ impl Stats {
                 && open.model == caller.model
         };
         let place = inner.open.iter().position(matches);
-        let counts = inner.counts_of(caller);
-        match arguments {
-            Arguments::Refused => {
-                counts.refused += 1;
-                if place.is_none() {
-                    inner.open(caller);
-                }
-                return;
-            }
+        inner.count(caller, |counts| match arguments {
+            Arguments::Refused => counts.refused += 1,
             Arguments::Repaired => counts.repaired += 1,
-            Arguments::Fitting if place.is_none() => counts.first_try += 1,
-            Arguments::Fitting => {}
-        }
-        if let Some(place) = place {
-            counts.corrected += 1;
-            inner.open.remove(place);
+            Arguments::Fitting => counts.first_try += u64::from(place.is_none()),
+        });
+        match (arguments, place) {
+            (Arguments::Refused, None) => inner.open(caller),
+            (Arguments::Refused, Some(_)) | (_, None) => {}
+            (_, Some(place)) => {
+                inner.count(caller, |counts| counts.corrected += 1);
+                inner.open.remove(place);
+            }
         }
     }
 
     /// Counts how a call ended.
     pub(crate) fn ended(&self, caller: Caller<'_>, outcome: &ToolOutcome) {
-        let mut inner = self.lock();
-        let counts = inner.counts_of(caller);
         let report = &outcome.report;
+        self.lock().count(caller, |counts| {
         counts.retries += u64::from(report.attempts.saturating_sub(1));
         counts.duration_us = counts.duration_us.saturating_add(report.duration_us);
         counts.from_record += u64::from(report.from_record);
@@ -179,6 +186,7 @@ impl Stats {
                 counts.unknown += u64::from(kind == FailureKind::OutcomeUnknown);
             }
         }
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -187,8 +195,8 @@ impl Stats {
 }
 
 impl Inner {
-    fn counts_of(&mut self, caller: Caller<'_>) -> &mut Counts {
-        self.counts.entry((caller.tool.to_owned(), caller.model.to_owned())).or_default()
+    fn count(&mut self, caller: Caller<'_>, change: impl FnOnce(&mut Counts)) {
+        count(&mut self.counts, caller.tool, caller.model, change);
     }
 
     fn open(&mut self, caller: Caller<'_>) {
@@ -197,7 +205,7 @@ impl Inner {
         if self.open.len() > MAX_OPEN
             && let Some(oldest) = self.open.pop_front()
         {
-            self.counts.entry((oldest.tool, oldest.model)).or_default().given_up += 1;
+            count(&mut self.counts, &oldest.tool, &oldest.model, |counts| counts.given_up += 1);
         }
     }
 
@@ -206,10 +214,21 @@ impl Inner {
         open.retain(|open| {
             let ends = ends(open);
             if ends {
-                counts.entry((open.tool.clone(), open.model.clone())).or_default().given_up += 1;
+                count(counts, &open.tool, &open.model, |counts| counts.given_up += 1);
             }
             !ends
         });
+    }
+}
+
+/// By tool, then by model.
+type Table = BTreeMap<String, BTreeMap<String, Counts>>;
+
+/// Changes the counts of a tool and model. It is on the path of each call, and copies the names only the first time.
+fn count(table: &mut Table, tool: &str, model: &str, change: impl FnOnce(&mut Counts)) {
+    match table.get_mut(tool).and_then(|models| models.get_mut(model)) {
+        Some(counts) => change(counts),
+        None => change(table.entry(tool.to_owned()).or_default().entry(model.to_owned()).or_default()),
     }
 }
 

@@ -1,10 +1,71 @@
 //! Long outputs: head and tail go into the context, the whole becomes an artifact (T10).
 
-use hermes_core::{ArtifactHandle, ArtifactId, CallContext, NewArtifact, ToolOutput};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use hermes_core::{ArtifactHandle, ArtifactId, CallContext, NewArtifact, Seq, SessionId, ToolOutput};
 use serde_json::Value;
 
+use crate::config::ToolConfig;
 use crate::feedback::Wording;
 use crate::registry::Settings;
+
+/// What outputs of a turn have taken so far, so that many calls together cannot flood the context where each keeps its limit.
+#[derive(Debug, Default)]
+pub(crate) struct TurnOutputs(Mutex<VecDeque<TurnOutput>>);
+
+#[derive(Debug)]
+struct TurnOutput {
+    session: SessionId,
+    turn: Seq,
+    tokens: usize,
+}
+
+/// How many turns are remembered at once; the oldest is forgotten beyond it.
+const TURNS: usize = 1_024;
+
+/// What an output gets however much came before it in its turn: enough for a preview and the handle of the whole.
+const AT_LEAST: usize = 200;
+
+/// How many bytes count as one token here: the sum needs no exact count, see the registry's own estimate.
+const BYTES_A_TOKEN: usize = 3;
+
+impl TurnOutputs {
+    /// How many tokens the next output of a turn may have.
+    pub(crate) fn limit(&self, context: &CallContext, config: &ToolConfig) -> usize {
+        let each = usize::try_from(config.result_tokens).unwrap_or(usize::MAX);
+        let total = usize::try_from(config.turn_tokens).unwrap_or(usize::MAX);
+        let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = turns.iter().find(|turn| turn.is(context)).map_or(0, |turn| turn.tokens);
+        each.min(total.saturating_sub(used).max(AT_LEAST))
+    }
+
+    /// Counts an output.
+    pub(crate) fn add(&self, context: &CallContext, output: &Value) {
+        let bytes = match output {
+            Value::String(text) => text.len(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => return,
+            other => other.to_string().len(),
+        };
+        let tokens = bytes.div_ceil(BYTES_A_TOKEN);
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A new turn of the session ends the one before.
+        turns.retain(|turn| turn.session != context.session || turn.turn == context.turn);
+        match turns.iter_mut().find(|turn| turn.is(context)) {
+            Some(turn) => turn.tokens = turn.tokens.saturating_add(tokens),
+            None => turns.push_back(TurnOutput { session: context.session, turn: context.turn, tokens }),
+        }
+        if turns.len() > TURNS {
+            turns.pop_front();
+        }
+    }
+}
+
+impl TurnOutput {
+    fn is(&self, context: &CallContext) -> bool {
+        self.session == context.session && self.turn == context.turn
+    }
+}
 
 /// An output as it enters the context.
 #[derive(Debug)]
@@ -14,7 +75,7 @@ pub(crate) struct Shortened {
     pub(crate) artifact: Option<ArtifactId>,
 }
 
-/// Shortens an output to the configured number of tokens. The whole is kept where there is a store for it; where keeping it fails, the
+/// Shortens an output to `limit` tokens. The whole is kept where there is a store for it; where keeping it fails, the
 /// preview says that it was not kept, and the call still succeeds.
 pub(crate) async fn shorten(
     settings: &Settings,
@@ -22,8 +83,8 @@ pub(crate) async fn shorten(
     tool: &str,
     context: &CallContext,
     output: &ToolOutput,
+    limit: usize,
 ) -> Shortened {
-    let limit = usize::try_from(settings.config.result_tokens).unwrap_or(usize::MAX);
     let measure = |text: &str| settings.count(&in_result(text));
     // A text stands in the result with its quotes escaped; other JSON stands there as it is, until it is cut and becomes a text.
     let (text, exceeds) = match &output.value {

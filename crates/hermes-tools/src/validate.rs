@@ -251,8 +251,12 @@ fn closest<'a>(context: &'a [Vec<ValidationError<'static>>], error: &ValidationE
 
 fn not_allowed(allowed: &[Value], value: &Value, shown: String) -> Problem {
     let words: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
-    let nearest =
-        value.as_str().and_then(|word| hermes_text::nearest(hermes_text::truncate_bytes(word, 256), words));
+    let word = hermes_text::truncate_bytes(value.as_str().unwrap_or_default(), 256);
+    let nearest = hermes_text::nearest(word, words.iter().copied()).map(|near| {
+        // Values that differ in case alone (`AA`, `Aa`): the one written most like it.
+        let same = words.iter().filter(|other| other.to_lowercase() == near.to_lowercase());
+        same.min_by_key(|other| other.chars().zip(word.chars()).filter(|(a, b)| a != b).count()).copied().unwrap_or(near)
+    });
     let mut likely_first: Vec<&Value> = allowed.iter().collect();
     if allowed.len() > LISTED {
         // Of a long list the part is shown that holds what came, or is held by it: `en` and `en_US`.

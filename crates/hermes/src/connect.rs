@@ -38,7 +38,7 @@ pub enum ConnectError {
         feature: &'static str,
     },
     /// No backend has the scheme.
-    #[error("no backend for {scheme}: known are memory: and sqlite:")]
+    #[error("no backend for {scheme}: known are memory:, sqlite: and postgres:")]
     UnknownScheme {
         /// The scheme.
         scheme: String,
@@ -65,8 +65,8 @@ impl Store {
     }
 }
 
-/// Opens the stores behind a URL, making and migrating the database where needed: `memory:` (feature `inmemory`) or
-/// `sqlite://path` (feature `sqlite`).
+/// Opens the stores behind a URL, making and migrating the database where needed: `memory:` (feature `inmemory`),
+/// `sqlite://path` (feature `sqlite`) or `postgres://user:password@host/database` (feature `postgres`).
 ///
 /// # Errors
 /// [`ConnectError`]; a scheme whose feature is off names the feature.
@@ -83,6 +83,12 @@ pub async fn connect(url: &str) -> Result<Store, ConnectError> {
         "sqlite" => Ok(Store::of(hermes_sqlite::SqliteStore::connect(url).await?)),
         #[cfg(not(feature = "sqlite"))]
         "sqlite" => Err(ConnectError::FeatureOff { scheme: scheme.to_owned(), feature: "sqlite" }),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Ok(Store::of(hermes_postgres::PostgresStore::connect(url).await?)),
+        #[cfg(not(feature = "postgres"))]
+        "postgres" | "postgresql" => {
+            Err(ConnectError::FeatureOff { scheme: scheme.to_owned(), feature: "postgres" })
+        }
         other => Err(ConnectError::UnknownScheme { scheme: other.to_owned() }),
     }
 }

@@ -14,6 +14,7 @@
 //! | `mcp` | `mcp` | servers of the Model Context Protocol as tools | no |
 //! | `inmemory` | [`inmemory`] | every store in memory; semantic memory with a file beside | yes |
 //! | `sqlite` | `sqlite` | sessions, episodic memory, idempotency, artifacts and state in SQLite | no |
+//! | `postgres` | `postgres` | sessions, episodic memory, idempotency, artifacts and state in PostgreSQL | no |
 //! | `openai` | `openai` | models and embeddings over any OpenAI-compatible server | no |
 //! | `local-embedder` | `embed` | a bundled embedder for English and Chinese, without network or key | no |
 //! | `tiktoken` | [`tiktoken`] | exact token counts | yes |
@@ -68,6 +69,10 @@ pub use hermes_memory as memory;
 #[cfg(feature = "openai")]
 #[cfg_attr(docsrs, doc(cfg(feature = "openai")))]
 pub use hermes_openai as openai;
+/// Stores in PostgreSQL.
+#[cfg(feature = "postgres")]
+#[cfg_attr(docsrs, doc(cfg(feature = "postgres")))]
+pub use hermes_postgres as postgres;
 /// Sessions and their contexts.
 #[cfg(feature = "session")]
 #[cfg_attr(docsrs, doc(cfg(feature = "session")))]

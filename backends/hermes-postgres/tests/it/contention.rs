@@ -191,8 +191,9 @@ async fn a_fork_is_whole_while_its_parent_is_deleted() {
         let id = session(&store).await;
         store.append(&owner(), id, Seq::START, &two("a", "b"), guard()).await.unwrap();
         let new = NewSession::new(owner(), "Fork", at(1));
-        let (fork, delete) =
-            tokio::join!(store.fork(&owner(), id, Seq::new(2), &new), store.delete(&owner(), id, guard()));
+        let owner = owner();
+        let fork = store.fork(&owner, id, Seq::new(2), &new);
+        let (fork, delete) = tokio::join!(fork, store.delete(&owner, id, guard()));
         assert!(delete.unwrap());
         match fork {
             Ok(fork) => assert_eq!(texts(&log(&store, fork.record.id).await), ["a", "b"]),

@@ -35,6 +35,21 @@ async fn a_database_that_is_not_there_is_named_without_the_password() {
 }
 
 #[tokio::test]
+async fn a_store_shows_no_password() {
+    let Some(ground) = ground() else { return };
+    let mut config = ground.config();
+    // The server trusts everybody and never asks for it.
+    let joint = if config.url.contains('?') { '&' } else { '?' };
+    config.url = format!("{}{joint}password=secret", config.url);
+    let store = PostgresStore::with_config(config).await.unwrap();
+    let id = session(&store).await;
+    assert!(!format!("{store:?}").contains("secret"), "{store:?}");
+    store.close().await;
+    let error = store.get(&owner(), id).await.unwrap_err();
+    assert!(!error.is_transient() && !format!("{error:?}").contains("secret"), "{error:?}");
+}
+
+#[tokio::test]
 async fn what_is_no_address_is_refused_in_one_sentence() {
     let error = failure("postgres://dana:secret@host:port/hermes").await;
     assert_eq!(

@@ -9,6 +9,7 @@
 mod cancel;
 mod contention;
 mod crash;
+mod crowd;
 mod fault;
 mod fixture;
 mod ground;

@@ -17,7 +17,7 @@ async fn everything_is_there_after_opening_anew() {
     let Some(ground) = ground() else { return };
     let store = open(&ground).await;
     let new = NewSession::new(owner(), "晚餐", SystemClock.now()).with_time_zone("Asia/Shanghai");
-    let id = store.create(&new).await.unwrap().record.id;
+    let id = SessionStore::create(&store, &new).await.unwrap().record.id;
     let mut said = NewMessage::user("我喜欢川菜").with_sticky().with_step(StepId::generate());
     said.tokens = Some(TokenCount { tokens: Tokens::new(7), counter: CounterId::new("o200k_base").unwrap() });
     said.provider.insert("p".to_owned(), JsonText::parse("{\"sig\":  1.50}").unwrap());
@@ -131,7 +131,7 @@ async fn a_nul_is_kept_in_every_text() {
     let text = "a\0b\u{1}\u{2}\0";
 
     let new = NewSession::new(owner(), text, at(0));
-    let session = store.create(&new).await.unwrap();
+    let session = SessionStore::create(&store, &new).await.unwrap();
     let id = session.record.id;
     assert_eq!(session.record.title, text);
     store.rename(&owner(), id, "\0", guard()).await.unwrap();

@@ -32,7 +32,12 @@ pub(crate) struct Built {
 
 impl Built {
     /// Builds a log of at least so many messages.
-    pub(crate) async fn new(sessions: Sessions, place: &Place, database: &str, messages: usize) -> Result<Self, Error> {
+    pub(crate) async fn new(
+        sessions: Sessions,
+        place: &Place,
+        database: &str,
+        messages: usize,
+    ) -> Result<Self, Error> {
         let owner = owner()?;
         let session = sessions.create(&owner, "measured").await?;
         let beside = sessions.create(&owner, "beside").await?;

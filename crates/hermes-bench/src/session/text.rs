@@ -42,7 +42,11 @@ pub(crate) struct Turns {
 
 impl Turns {
     pub(crate) fn new() -> Self {
-        Self { random: fastrand::Rng::with_seed(20_261_201), words: WORDS.split_whitespace().collect(), next: 0 }
+        Self {
+            random: fastrand::Rng::with_seed(20_261_201),
+            words: WORDS.split_whitespace().collect(),
+            next: 0,
+        }
     }
 
     /// The next turn.

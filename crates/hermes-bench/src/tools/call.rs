@@ -5,7 +5,8 @@ use std::path::Path;
 use hermes_core::{BoxError, CallContext, CallId, Effect, ToolCall, ToolError, ToolSpec, UnknownFields};
 use hermes_tools::{Repair, ToolConfig, ToolRegistry};
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
 use crate::data::read_lines;
 
@@ -45,18 +46,42 @@ pub(crate) fn read(data: &Path, name: &str) -> Result<Vec<Recorded>, BoxError> {
 
 /// A name that providers accept: other characters become `_`, and what is too long is cut.
 pub(crate) fn legal(name: &str) -> String {
-    let kept = name.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' });
+    let kept =
+        name.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' });
     kept.take(64).collect()
 }
 
 /// A contract for a tool of the data.
 pub(crate) fn contract(name: &str, description: &str, schema: &Value) -> ToolSpec {
-    ToolSpec::new(name, description).input_schema(schema.clone()).effect(Effect::ReadOnly)
+    ToolSpec::new(name, description).input_schema(modern(schema)).effect(Effect::ReadOnly)
+}
+
+/// The schema with draft 4's boolean bounds as numbers, as `hermes-mcp` registers it; one public server writes them so.
+fn modern(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let mut fields: Map<String, Value> =
+                fields.iter().map(|(name, value)| (name.clone(), modern(value))).collect();
+            for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+                match fields.get(exclusive) {
+                    Some(Value::Bool(true)) => match fields.remove(bound) {
+                        Some(limit) => drop(fields.insert(exclusive.to_owned(), limit)),
+                        None => drop(fields.remove(exclusive)),
+                    },
+                    Some(Value::Bool(false)) => drop(fields.remove(exclusive)),
+                    _ => {}
+                }
+            }
+            Value::Object(fields)
+        }
+        Value::Array(items) => items.iter().map(modern).collect(),
+        other => other.clone(),
+    }
 }
 
 /// Adds a tool that does nothing.
 pub(crate) fn add(registry: &ToolRegistry, spec: ToolSpec) -> Result<(), BoxError> {
-    registry.register(spec, |_: Value, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) })?;
+    registry.register(spec, |_: IgnoredAny, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) })?;
     Ok(())
 }
 

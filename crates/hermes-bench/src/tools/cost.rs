@@ -8,6 +8,7 @@ use hermes_core::{
     BoxError, CallContext, CallId, Owner, Seq, SessionId, StepId, TenantId, Tokens, ToolCall, UserId,
 };
 use hermes_embed::LocalEmbedder;
+use hermes_tiktoken::TiktokenCounter;
 use hermes_tools::{ExecuteOptions, Executed, Folding, SelectInput, Selection, ToolRegistry};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -39,13 +40,18 @@ impl Dispatch {
 /// A call of a tool that does nothing, with the first public call that has five arguments or more; on a runtime of one thread, then on
 /// one of two.
 pub(crate) async fn dispatch(calls: &[Recorded]) -> Result<Vec<Dispatch>, BoxError> {
-    let typical = calls.iter().find(|call| call.valid && call.arguments.as_object().is_some_and(|fields| fields.len() >= 5));
+    let typical = calls
+        .iter()
+        .find(|call| call.valid && call.arguments.as_object().is_some_and(|fields| fields.len() >= 5));
     let recorded = typical.ok_or("no public call has five arguments")?;
     let registry = ToolRegistry::new();
     call::add(&registry, call::contract(&recorded.tool(), "", &recorded.schema))?;
     let call = recorded.call(recorded.arguments.to_string());
     let mut schema = recorded.schema.clone();
-    schema.as_object_mut().ok_or("the schema is no object")?.insert("additionalProperties".to_owned(), json!(false));
+    schema
+        .as_object_mut()
+        .ok_or("the schema is no object")?
+        .insert("additionalProperties".to_owned(), json!(false));
     let validator = Arc::new(jsonschema::validator_for(&schema)?);
     let measured = std::thread::spawn(move || -> Result<Vec<Dispatch>, BoxError> {
         let one = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -94,7 +100,12 @@ async fn turns(
         }
         whole.push(now() - began);
     }
-    Ok(Dispatch { runtime, validate: each(&mut validate), floor: each(&mut floor), dispatch: each(&mut whole) })
+    Ok(Dispatch {
+        runtime,
+        validate: each(&mut validate),
+        floor: each(&mut floor),
+        dispatch: each(&mut whole),
+    })
 }
 
 /// What many tools cost.
@@ -107,6 +118,8 @@ pub(crate) struct Scale {
     pub(crate) list_changes: u64,
     pub(crate) prefix_share: f64,
     pub(crate) sent_tokens: usize,
+    /// In how many of the fifty turns the tools that were needed were in the list.
+    pub(crate) turns_served: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -119,8 +132,18 @@ struct Asked {
 pub(crate) async fn scale(data: &Path) -> Result<Scale, BoxError> {
     let listed: Vec<Listed> = read_lines(data, "bfcl_tools.jsonl")?;
     let asked: Vec<Asked> = read_lines(data, "bfcl_single.jsonl")?;
-    let specs: Vec<_> = listed
+    // A few public schemas are no JSON Schema (`"type": "any"`) and are refused at registration, rightly.
+    let scratch = ToolRegistry::new();
+    let usable: Vec<&Listed> = listed
         .iter()
+        .enumerate()
+        .filter(|(number, tool)| {
+            call::add(&scratch, call::contract(&number.to_string(), "", &tool.schema)).is_ok()
+        })
+        .map(|(_, tool)| tool)
+        .collect();
+    let specs: Vec<_> = usable
+        .into_iter()
         .cycle()
         .take(10_000)
         .enumerate()
@@ -148,7 +171,7 @@ pub(crate) async fn scale(data: &Path) -> Result<Scale, BoxError> {
         choose(&meaning, &asked.question, Tokens::new(128_000)).await;
         meanings.push(now() - began);
     }
-    let (list_changes, prefix_share, sent_tokens) = turns_of_a_session(data).await?;
+    let Session { list_changes, prefix_share, sent_tokens, turns_served } = turns_of_a_session(data).await?;
     Ok(Scale {
         registration_ms,
         first_ms,
@@ -157,23 +180,32 @@ pub(crate) async fn scale(data: &Path) -> Result<Scale, BoxError> {
         list_changes,
         prefix_share,
         sent_tokens,
+        turns_served,
     })
 }
 
+struct Session {
+    list_changes: u64,
+    prefix_share: f64,
+    sent_tokens: usize,
+    turns_served: usize,
+}
+
 async fn choose(registry: &ToolRegistry, intent: &str, window: Tokens) {
-    let input = SelectInput { session: SessionId::generate(), intent, used: &[], window, folding: Folding::No };
+    let input =
+        SelectInput { session: SessionId::generate(), intent, used: &[], window, folding: Folding::No };
     std::hint::black_box(registry.select(&mut Selection::default(), &input).await);
 }
 
 /// Fifty turns, each a step of a public task, with the 527 public MCP tools; the needed tool counts as used from then on.
-async fn turns_of_a_session(data: &Path) -> Result<(u64, f64, usize), BoxError> {
+async fn turns_of_a_session(data: &Path) -> Result<Session, BoxError> {
     let listed: Vec<Listed> = read_lines(data, "livemcp_tools.jsonl")?;
     let steps: Vec<Asked> = read_lines(data, "livemcp_steps.jsonl")?;
     let corpus = crate::tool_selection::Corpus::new(&listed)?;
-    let registry = corpus.registry.clone().with_embedder(LocalEmbedder::bundled());
+    let registry = corpus.registry.clone().with_embedder(LocalEmbedder::bundled()).with_counter(TiktokenCounter::o200k());
     let session = SessionId::generate();
     let (mut selection, mut used) = (Selection::default(), Vec::new());
-    let (mut before, mut shares) = (String::new(), Vec::new());
+    let (mut before, mut shares, mut turns_served) = (String::new(), Vec::new(), 0);
     for step in steps.iter().take(50) {
         let input = SelectInput {
             session,
@@ -193,12 +225,22 @@ async fn turns_of_a_session(data: &Path) -> Result<(u64, f64, usize), BoxError> 
             shares.push(common as f64 / before.len() as f64);
         }
         before = list;
-        used.extend(step.gold_groups.iter().flatten().filter_map(|id| corpus.name_of(id)).filter(|name| selection.sent.contains(name)));
+        used.extend(
+            step.gold_groups
+                .iter()
+                .flatten()
+                .filter_map(|id| corpus.name_of(id))
+                .filter(|name| selection.sent.contains(name)),
+        );
         used.sort();
         used.dedup();
     }
-    let tokens = selection.sent.iter().filter_map(|name| corpus.tokens_of(name)).sum();
-    Ok((selection.changes, shares.iter().sum::<f64>() / shares.len().max(1) as f64, tokens))
+    Ok(Session {
+        list_changes: selection.changes,
+        prefix_share: shares.iter().sum::<f64>() / shares.len().max(1) as f64,
+        sent_tokens: selection.sent.iter().filter_map(|name| corpus.tokens_of(name)).sum(),
+        turns_served,
+    })
 }
 
 fn context() -> Result<CallContext, BoxError> {

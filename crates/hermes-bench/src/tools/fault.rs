@@ -109,9 +109,14 @@ fn judge(verdict: &Verdict, wanted: &Wanted) -> (bool, bool) {
         (Verdict::Refused { fault, feedback, .. }, Wanted::NotJson) => {
             (true, matches!(fault, ArgumentFault::NotJson { .. }) && feedback.contains("not valid JSON"))
         }
-        (Verdict::Refused { fault: ArgumentFault::Violations(violations), feedback, .. }, Wanted::Refused(reasons)) => {
+        (
+            Verdict::Refused { fault: ArgumentFault::Violations(violations), feedback, .. },
+            Wanted::Refused(reasons),
+        ) => {
             let all = reasons.iter().all(|(pointer, reason)| {
-                violations.iter().any(|violation| violation.pointer == *pointer && reason.is(violation, feedback))
+                violations
+                    .iter()
+                    .any(|violation| violation.pointer == *pointer && reason.is(violation, feedback))
             });
             (true, all && violations.len() == reasons.len())
         }
@@ -134,10 +139,12 @@ impl Reason {
                 (nearest.is_none() || nearest == said) && named && line.contains("unknown field")
             }
             (Self::Type { expected }, Problem::WrongType { expected: said, .. }) => {
-                said.contains(expected) && line.contains(expected.as_str())
+                said.iter().any(|said| said.starts_with(expected.as_str())) && line.contains(expected.as_str())
             }
             // Where values are listed, they say the type as well.
-            (Self::Type { .. } | Self::Value { nearest: None }, Problem::NotAllowed { .. }) => line.contains("Allowed:"),
+            (Self::Type { .. } | Self::Value { nearest: None }, Problem::NotAllowed { .. }) => {
+                line.contains("Allowed:")
+            }
             (Self::Value { nearest: Some(right) }, Problem::NotAllowed { .. }) => {
                 line.contains(&format!("did you mean {right}?"))
             }
@@ -155,7 +162,13 @@ struct Site<'a> {
     field: Option<(String, bool)>,
 }
 
-fn sites<'a>(schema: &'a Value, value: &'a Value, pointer: &str, field: Option<(String, bool)>, found: &mut Vec<Site<'a>>) {
+fn sites<'a>(
+    schema: &'a Value,
+    value: &'a Value,
+    pointer: &str,
+    field: Option<(String, bool)>,
+    found: &mut Vec<Site<'a>>,
+) {
     // Only what is said plainly can be judged without a validator: one type, and no alternatives.
     let plain = ["$ref", "anyOf", "oneOf", "allOf", "if", "not"].iter().all(|key| schema.get(key).is_none());
     if !plain || !schema.get("type").is_some_and(Value::is_string) {
@@ -167,11 +180,19 @@ fn sites<'a>(schema: &'a Value, value: &'a Value, pointer: &str, field: Option<(
             for (name, value) in fields {
                 let Some(child) = schema.pointer(&format!("/properties/{}", escape(name))) else { continue };
                 let required = required(schema).any(|required| required == name);
-                sites(child, value, &format!("{pointer}/{}", escape(name)), Some((name.clone(), required)), found);
+                sites(
+                    child,
+                    value,
+                    &format!("{pointer}/{}", escape(name)),
+                    Some((name.clone(), required)),
+                    found,
+                );
             }
         }
         Value::Array(items) => {
-            if let (Some(first), Some(child)) = (items.first(), schema.get("items").filter(|items| items.is_object())) {
+            if let (Some(first), Some(child)) =
+                (items.first(), schema.get("items").filter(|items| items.is_object()))
+            {
                 sites(child, first, &format!("{pointer}/0"), None, found);
             }
         }
@@ -223,11 +244,13 @@ fn objects(arguments: &Value, site: &Site<'_>, found: &mut Vec<Faulty>) {
     let open = schema.get("additionalProperties").is_some_and(|rest| *rest != Value::Bool(false))
         || schema.get("patternProperties").is_some()
         || (declared.is_none_or(Map::is_empty) && !at.is_empty());
-    let with = |change: &dyn Fn(&mut Map<String, Value>)| changed(arguments, at, |value| {
-        if let Some(fields) = value.as_object_mut() {
-            change(fields);
-        }
-    });
+    let with = |change: &dyn Fn(&mut Map<String, Value>)| {
+        changed(arguments, at, |value| {
+            if let Some(fields) = value.as_object_mut() {
+                change(fields);
+            }
+        })
+    };
     for name in required(schema).filter(|name| fields.contains_key(*name) && knows(name)) {
         let text = with(&|fields| drop(fields.remove(name)));
         let reason = (format!("{at}/{}", escape(name)), Reason::Missing { written_as: None });
@@ -260,7 +283,10 @@ fn objects(arguments: &Value, site: &Site<'_>, found: &mut Vec<Faulty>) {
         found.push(Faulty { kind: "misspelt", text, wanted: Wanted::Refused(reasons) });
     }
     // A model fills optional fields that it does not need with null, present or not.
-    let optional = declared.into_iter().flatten().filter(|(name, _)| !required(schema).any(|required| required == *name));
+    let optional = declared
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| !required(schema).any(|required| required == *name));
     for (name, _) in optional.filter(|(_, field)| refuses_null(field)) {
         let text = with(&|fields| drop(fields.insert(name.clone(), Value::Null)));
         let without = with(&|fields| drop(fields.remove(name)));
@@ -280,7 +306,11 @@ fn values(arguments: &Value, site: &Site<'_>, found: &mut Vec<Faulty>) {
     let options = site.schema.get("enum").and_then(Value::as_array);
     let replaced = |new: &Value| changed(arguments, at, |value| *value = new.clone());
     let mut refused = |fault, new: &Value, reason| {
-        found.push(Faulty { kind: fault, text: replaced(new), wanted: Wanted::Refused(vec![(at.to_owned(), reason)]) });
+        found.push(Faulty {
+            kind: fault,
+            text: replaced(new),
+            wanted: Wanted::Refused(vec![(at.to_owned(), reason)]),
+        });
     };
     let expected = || Reason::Type { expected: kind.to_owned() };
     let wrong = match kind {

@@ -22,7 +22,8 @@ pub(crate) fn compare(calls: &[Recorded]) -> Result<Verdicts, BoxError> {
     let mut found = Verdicts::default();
     for recorded in calls {
         let call = recorded.call(recorded.arguments.to_string());
-        let verdict = recorded.registry(UnknownFields::AsSchema, Repair::Off)?.check(&call).ok_or("no such tool")?;
+        let verdict =
+            recorded.registry(UnknownFields::AsSchema, Repair::Off)?.check(&call).ok_or("no such tool")?;
         let fits = matches!(verdict, Verdict::Fits { .. });
         if recorded.valid {
             found.valid += 1;
@@ -34,12 +35,16 @@ pub(crate) fn compare(calls: &[Recorded]) -> Result<Verdicts, BoxError> {
             if let Some(Verdict::Fits { repaired, .. }) = mended {
                 found.mended += 1;
                 let repaired = repaired.join(", ");
-                found.shown.push(format!("mended {}: {repaired}; the file says {:?}", recorded.id, recorded.why));
+                found
+                    .shown
+                    .push(format!("mended {}: {repaired}; the file says {:?}", recorded.id, recorded.why));
             }
         }
         if fits != recorded.valid {
             let why = &recorded.why;
-            found.shown.push(format!("disagreement on {}: the file says {why:?}, here {verdict:?}", recorded.id));
+            found
+                .shown
+                .push(format!("disagreement on {}: the file says {why:?}, here {verdict:?}", recorded.id));
         }
     }
     Ok(found)

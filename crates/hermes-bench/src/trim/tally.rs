@@ -46,8 +46,7 @@ impl Tally {
     /// Takes in a log with planted facts: its faults, and what became of the facts.
     pub(crate) fn see_planted(&mut self, log: &Log, facts: &[PlantedFact], requests: &[Request]) {
         self.see_faults(requests);
-        let mut turn = 0;
-        for entry in log.entries.iter().filter(|entry| entry.is_user()) {
+        for (turn, entry) in log.entries.iter().filter(|entry| entry.is_user()).enumerate() {
             if let Some(fact) = entry.fact.and_then(|at| facts.get(at)) {
                 let later = requests.iter().find(|request| request.turn >= turn + LATER);
                 let place = match later {
@@ -55,10 +54,10 @@ impl Tally {
                     None => &mut self.at_end,
                 };
                 place.0 += 1;
-                let stands = later.or(requests.last()).is_some_and(|request| request.text.contains(&fact.keep));
+                let stands =
+                    later.or(requests.last()).is_some_and(|request| request.text.contains(&fact.keep));
                 place.1 += usize::from(stands);
             }
-            turn += 1;
         }
     }
 

@@ -77,6 +77,13 @@ fn hints_are_believed_only_of_a_trusted_server() {
     assert_eq!(effects(&Settings::default()), [Effect::SideEffect; 3]);
     let trusted = Settings { trust_annotations: true, ..Settings::default() };
     assert_eq!(effects(&trusted), [Effect::ReadOnly, Effect::SideEffect, Effect::Idempotent]);
+    // What says that it only looks is never answered from the record of an earlier look.
+    let keys: Vec<Option<KeyRule>> = built("s", &Settings::default(), &tools)
+        .definitions
+        .iter()
+        .map(|definition| definition.spec.key.clone())
+        .collect();
+    assert_eq!(keys, [Some(KeyRule { scope: KeyScope::Call, arguments: None }), None, None]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ async fn g34_no_limit_breaks_a_character() {
         for limit in (0..=64).chain([2_000]) {
             let settings = settings(limit, &store);
             let wording = Wording::new(Language::Chinese);
-            let short = shorten(&settings, wording, "t", &context, &ToolOutput::text(text.clone())).await;
+            let short = shorten(&settings, wording, "t", &context, &ToolOutput::text(text.clone()), usize::try_from(limit).unwrap()).await;
             let shown = short.value.as_str().unwrap();
             assert!(short.truncated && !shown.contains('\u{fffd}'));
             let quoted = Value::from(shown).to_string();
@@ -61,16 +61,16 @@ async fn what_fits_stays_and_a_long_raw_form_is_named() {
     let store = InMemoryStore::new();
     let settings = settings(40, &store);
     let wording = Wording::new(Language::English);
-    let small = shorten(&settings, wording, "t", &context(), &json!({ "n": 1 }).into()).await;
+    let small = shorten(&settings, wording, "t", &context(), &json!({ "n": 1 }).into(), 40).await;
     assert_eq!((small.value, small.truncated, small.artifact), (json!({ "n": 1 }), false, None));
 
     let cleaned = ToolOutput { raw: Some("<b>sunny</b>".to_owned()), ..ToolOutput::text("sunny") };
-    let cleaned = shorten(&settings, wording, "t", &context(), &cleaned).await;
+    let cleaned = shorten(&settings, wording, "t", &context(), &cleaned, 40).await;
     assert_eq!((cleaned.value, cleaned.truncated), (json!("sunny"), false));
     assert!(cleaned.artifact.is_some());
 
     let summary = ToolOutput { raw: Some("word ".repeat(500)), ..ToolOutput::text("a summary") };
-    let summary = shorten(&settings, wording, "t", &context(), &summary).await;
+    let summary = shorten(&settings, wording, "t", &context(), &summary, 40).await;
     let text = summary.value.as_str().unwrap();
     assert!(
         text.starts_with("a summary\n[") && text.contains(&format!("artifact:{}", summary.artifact.unwrap())),
@@ -84,7 +84,7 @@ async fn without_a_store_the_preview_says_that_the_whole_is_gone() {
     let config = crate::ToolConfig { result_tokens: 100, ..crate::ToolConfig::default() };
     let settings = ToolRegistry::with_config(config).settings;
     let long = ToolOutput::text("line\n".repeat(1_000));
-    let short = shorten(&settings, Wording::new(Language::English), "t", &context(), &long).await;
+    let short = shorten(&settings, Wording::new(Language::English), "t", &context(), &long, 100).await;
     assert!(
         short
             .value

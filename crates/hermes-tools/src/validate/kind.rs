@@ -5,16 +5,23 @@ use jsonschema::error::TypeKind;
 use serde_json::Value;
 
 use super::shown::shorten;
-use super::{LISTED, MAX_NESTING, Problem, SHOWN, Violation, parent_schema};
+use super::{LISTED, Problem, Violation, parent_schema};
 use crate::contract::Entry;
 use crate::schema;
 
+/// How many characters of a description are repeated.
+const DESCRIBED: usize = 120;
+
 /// A schema in a few words of its own: `string`, `"fast" | "cheap"`, `array of integer`, with its description where it has one.
 pub(super) fn describe(root: &Value, schema: &Value) -> String {
-    let kind = kind_of(root, schema, 2);
+    with_description(root, schema, kind_of(root, schema, 2))
+}
+
+/// A kind with the schema's own words: they often say what the types cannot, such as how to write a list into a string.
+fn with_description(root: &Value, schema: &Value, kind: String) -> String {
     let about = schema.get("description").or_else(|| schema::resolved(root, schema).get("description"));
-    match about.and_then(Value::as_str) {
-        Some(about) => format!("{kind} ({})", hermes_text::truncate_chars(about, SHOWN)),
+    match about.and_then(Value::as_str).map(str::trim).filter(|about| !about.is_empty()) {
+        Some(about) => format!("{kind} ({})", hermes_text::truncate_chars(about, DESCRIBED)),
         None => kind,
     }
 }
@@ -64,13 +71,14 @@ fn kind_of(root: &Value, schema: &Value, nesting: usize) -> String {
 
 /// The types that would do; an array or object with what belongs in it.
 pub(super) fn kinds(root: &Value, error: &ValidationError<'_>, kind: &TypeKind) -> Vec<String> {
-    let names = type_names(kind);
-    match (names.as_slice(), parent_schema(root, error)) {
-        ([only], Some(schema)) if matches!(only.as_str(), "array" | "object") && schema.get("enum").is_none() => {
-            vec![kind_of(root, schema, 2)]
-        }
-        _ => names,
+    let mut names = type_names(kind);
+    let Some(schema) = parent_schema(root, error) else { return names };
+    if matches!(names.as_slice(), [only] if only == "array" || only == "object") && schema.get("enum").is_none() {
+        names = vec![kind_of(root, schema, 2)];
     }
+    let last = names.pop().map(|last| with_description(root, schema, last));
+    names.extend(last);
+    names
 }
 
 pub(super) fn kinds_of_branches(root: &Value, error: &ValidationError<'_>) -> Vec<String> {
@@ -91,6 +99,9 @@ fn type_names(kind: &TypeKind) -> Vec<String> {
 /// The longest shape that is shown, in bytes.
 const SHAPE: usize = 400;
 
+/// How many schemas are looked at for it: a recursive type has no end.
+const SHAPE_PARTS: usize = 60;
+
 /// What arguments must at least look like, where that is more than a flat list of fields: the required ones, with their types for
 /// values. `None` where the violations say it all.
 pub(crate) fn shape(entry: &Entry, violations: &[Violation]) -> Option<String> {
@@ -104,26 +115,28 @@ pub(crate) fn shape(entry: &Entry, violations: &[Violation]) -> Option<String> {
     if !structural {
         return None;
     }
-    let written = shape_of(&entry.schema, &entry.schema, MAX_NESTING);
+    let mut parts = SHAPE_PARTS;
+    let written = shape_of(&entry.schema, &entry.schema, &mut parts);
     (written.len() <= SHAPE && written.chars().filter(|letter| matches!(letter, '{' | '[')).count() > 1).then_some(written)
 }
 
-fn shape_of(root: &Value, schema: &Value, nesting: usize) -> String {
+fn shape_of(root: &Value, schema: &Value, parts: &mut usize) -> String {
     let resolved = schema::resolved(root, schema);
-    let nested = nesting > 0;
+    let Some(left) = parts.checked_sub(1) else { return "…".to_owned() };
+    *parts = left;
     match resolved.get("type").and_then(Value::as_str) {
-        Some("object") if nested => {
+        Some("object") => {
             let properties = resolved.get("properties");
             let required = resolved.get("required").and_then(Value::as_array);
             let field = |name: &str| {
                 let inside = properties.and_then(|properties| properties.get(name)).unwrap_or(&Value::Null);
-                format!("{}:{}", Value::from(name), shape_of(root, inside, nesting - 1))
+                format!("{}:{}", Value::from(name), shape_of(root, inside, parts))
             };
             let fields: Vec<String> = required.into_iter().flatten().filter_map(Value::as_str).map(field).collect();
             format!("{{{}}}", fields.join(","))
         }
-        Some("array") if nested => match resolved.get("items") {
-            Some(items) => format!("[{}]", shape_of(root, items, nesting - 1)),
+        Some("array") => match resolved.get("items") {
+            Some(items) => format!("[{}]", shape_of(root, items, parts)),
             None => "[]".to_owned(),
         },
         _ => format!("<{}>", kind_of(root, schema, 1)),

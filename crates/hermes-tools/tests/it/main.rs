@@ -9,11 +9,13 @@
 
 mod artifact;
 mod batch;
+mod contract;
 mod execute;
 mod fill;
 mod given;
 mod resume;
 mod source;
+mod wrong;
 
 use std::sync::{Arc, Mutex};
 

@@ -45,7 +45,8 @@ fn facts_are_turns_of_their_own_before_each_log_and_after_every_third_turn() {
     let facts: Vec<PlantedFact> = [0, 1]
         .iter()
         .map(|n| {
-            serde_json::from_str(&format!(r#"{{"kind":"id","user":"F{n}","ack":"ok","keep":"F{n}"}}"#)).unwrap()
+            serde_json::from_str(&format!(r#"{{"kind":"id","user":"F{n}","ack":"ok","keep":"F{n}"}}"#))
+                .unwrap()
         })
         .collect();
     let planted = planted(&[log("a", 4), log("b", 3)], 2, &facts);
