@@ -11,9 +11,10 @@ use std::io::IsTerminal as _;
 
 use hermes::agent::AgentEvent;
 use hermes::core::{Limit, Owner, PageRequest, SessionId};
-use hermes::prelude::{Agent, Session};
+use hermes::prelude::{Agent, Session, Sessions};
 
 use self::config::Config;
+pub(crate) use self::config::Place;
 use self::interrupt::Interrupts;
 use self::lines::Lines;
 use self::parts::Parts;
@@ -45,7 +46,7 @@ async fn talk(
     interrupts: &mut Interrupts,
     out: Output,
 ) -> Result<(), Error> {
-    let owner = config.owner()?;
+    let owner = config.owner.clone();
     let message = args.message.join(" ");
     let session = choose(&parts.agent, &owner, args.session.as_deref(), &message).await?;
     if !message.trim().is_empty() {
@@ -53,7 +54,11 @@ async fn talk(
     }
     let screen = std::io::stdin().is_terminal();
     if screen {
-        out.aside(&format!("{} · session {} · an empty line or Ctrl-D ends", parts.model_name, session.id()))?;
+        out.aside(&format!(
+            "{} · session {} · an empty line or Ctrl-D ends",
+            parts.model_name,
+            session.id()
+        ))?;
     }
     let mut lines = Lines::open(screen);
     loop {
@@ -79,12 +84,15 @@ async fn talk(
 /// The session to go on with: the one that is named, else the last one.
 async fn choose(agent: &Agent, owner: &Owner, wanted: Option<&str>, message: &str) -> Result<Session, Error> {
     let sessions = agent.sessions();
-    let title = || hermes::core::NewSession::new(owner.clone(), title_of(message), sessions.clock().now()).with_time_zone(config::time_zone());
+    let title = || {
+        hermes::core::NewSession::new(owner.clone(), title_of(message), sessions.clock().now())
+            .with_time_zone(config::time_zone())
+    };
     match wanted {
         Some("new") => Ok(sessions.create_with(title()).await?),
         Some(id) => match id.parse::<SessionId>() {
             Ok(id) => Ok(sessions.open(owner, id).await?),
-            Err(_) => by_beginning(agent, owner, id).await,
+            Err(_) => by_beginning(sessions, owner, id).await,
         },
         None => {
             let last = sessions.list(owner, &PageRequest::first(Limit::new(1))).await?.items;
@@ -97,11 +105,15 @@ async fn choose(agent: &Agent, owner: &Owner, wanted: Option<&str>, message: &st
 }
 
 /// The one session whose id begins so, among all of the user's.
-async fn by_beginning(agent: &Agent, owner: &Owner, beginning: &str) -> Result<Session, Error> {
+pub(crate) async fn by_beginning(
+    sessions: &Sessions,
+    owner: &Owner,
+    beginning: &str,
+) -> Result<Session, Error> {
     let mut found = Vec::new();
     let mut page = PageRequest::default();
     loop {
-        let listed = agent.sessions().list(owner, &page).await?;
+        let listed = sessions.list(owner, &page).await?;
         let ids = listed.items.iter().map(|session| session.record.id);
         found.extend(ids.filter(|id| id.to_string().starts_with(beginning)));
         match listed.next {
@@ -110,9 +122,14 @@ async fn by_beginning(agent: &Agent, owner: &Owner, beginning: &str) -> Result<S
         }
     }
     match found.as_slice() {
-        [only] => Ok(agent.sessions().open(owner, *only).await?),
-        [] => Err(Error::Usage(format!("no session begins with {beginning:?}: give its id, or `--session new`"))),
-        several => Err(Error::Usage(format!("{} sessions begin with {beginning:?}: give more of the id", several.len()))),
+        [only] => Ok(sessions.open(owner, *only).await?),
+        [] => Err(Error::Usage(format!(
+            "no session begins with {beginning:?}: `hermes sessions list` shows them all"
+        ))),
+        several => Err(Error::Usage(format!(
+            "{} sessions begin with {beginning:?}: give more of the id",
+            several.len()
+        ))),
     }
 }
 

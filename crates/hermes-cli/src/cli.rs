@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use hermes::core::Seq;
 
 use crate::demo::Words;
 
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     /// Without a service in the flags, the variables OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL or the settings
     /// file, a local server is looked for on the usual ports. Ctrl-C stops an answer, once more ends the program.
     Chat(ChatArgs),
+    /// Look after what is stored: list, show, search, fork, export, import, rename, delete and explain sessions.
+    Sessions(SessionsArgs),
     /// The demo's MCP server; the demo starts it itself.
     #[command(hide = true)]
     DemoBooking(BookingArgs),
@@ -88,4 +91,103 @@ pub(crate) struct ChatArgs {
     /// Randomness of the answers: 0 is the least.
     #[arg(long, value_name = "X")]
     pub(crate) temperature: Option<f32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsArgs {
+    #[command(subcommand)]
+    pub(crate) command: SessionsCommand,
+    /// The store, such as sqlite://hermes.db or postgres://host/database; the default is the chat's own.
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) store: Option<String>,
+    /// The settings file, for tenant and user; the default is config.toml in the data folder.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
+    /// Where the chat keeps its sessions.
+    #[arg(long, value_name = "DIR", env = "HERMES_DATA_DIR", global = true)]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Print JSON Lines.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// A session is named by its id or the beginning of it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List the sessions, last changed first.
+    List {
+        /// The most that are listed; all where it is left out.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Show the whole log of a session, whatever was trimmed from contexts.
+    Show {
+        /// The session.
+        session: String,
+        /// The first message.
+        #[arg(long, value_name = "SEQ")]
+        from: Option<Seq>,
+        /// The most messages that are shown.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Find messages that hold all of some words, in English or Chinese, newest first.
+    Search {
+        /// The words.
+        #[arg(required = true)]
+        text: Vec<String>,
+        /// Only in this session.
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+        /// The most messages that are listed.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Begin another session with the messages of one.
+    Fork {
+        /// The session.
+        session: String,
+        /// The last message that both have; all where it is left out.
+        #[arg(long, value_name = "SEQ")]
+        at: Option<Seq>,
+        /// The new session's title; the same where it is left out.
+        #[arg(long, value_name = "TITLE")]
+        title: Option<String>,
+    },
+    /// Write a session as JSON Lines.
+    Export {
+        /// The session.
+        session: String,
+        /// The file; standard output where it is left out.
+        file: Option<PathBuf>,
+    },
+    /// Read a session from JSON Lines.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Give it a new id, beside the session that it was exported from.
+        #[arg(long)]
+        copy: bool,
+    },
+    /// Change the title of a session.
+    Rename {
+        /// The session.
+        session: String,
+        /// The title.
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
+    /// Delete a session with everything that hangs on it. A session that a worker drives is left alone.
+    Delete {
+        /// The session.
+        session: String,
+    },
+    /// Tell what would be sent to a model for a session, and why.
+    Explain {
+        /// The session.
+        session: String,
+        /// The most tokens of the context.
+        #[arg(long, value_name = "TOKENS", default_value_t = 8_000)]
+        budget: u32,
+    },
 }

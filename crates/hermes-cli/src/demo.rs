@@ -13,15 +13,15 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use hermes::agent::{Agent, AgentEvent, RequestTokens, StopReason};
-use hermes::core::{LogQuery, Limit, NewSession, Owner};
+use hermes::core::{Limit, LogQuery, NewSession, Owner};
 use hermes::prelude::Session;
 use serde_json::{Value, json};
 
 pub(crate) use self::booking::serve as serve_booking;
-pub(crate) use self::words::Words;
 use self::parts::Parts;
 use self::script::Sent;
 use self::trace::Trace;
+pub(crate) use self::words::Words;
 use crate::cli::DemoArgs;
 use crate::error::Error;
 use crate::output::Output;
@@ -63,7 +63,10 @@ struct Demo {
 impl Demo {
     async fn tell(&self, book: &Path) -> Result<(), Error> {
         let (out, words) = (self.out, self.words);
-        let owner = Owner::new(parts::TENANT.parse().map_err(|e| Error::demo("owner", e))?, parts::USER.parse().map_err(|e| Error::demo("owner", e))?);
+        let owner = Owner::new(
+            parts::TENANT.parse().map_err(|e| Error::demo("owner", e))?,
+            parts::USER.parse().map_err(|e| Error::demo("owner", e))?,
+        );
         out.line("Hermes demo: the model here is a script; everything else is real.")?;
 
         out.heading("1. Last week, another session")?;
@@ -77,7 +80,9 @@ impl Demo {
         out.heading("3. The wish")?;
         tokens = tokens.plus(self.turn(&today, words.wish(), Show::Whole).await?);
 
-        out.heading("4. Much later: the booking has left the window, the ledger keeps it from being done twice")?;
+        out.heading(
+            "4. Much later: the booking has left the window, the ledger keeps it from being done twice",
+        )?;
         tokens = tokens.plus(self.small_talk(&today).await?);
         tokens = tokens.plus(self.turn(&today, words.question(), Show::Whole).await?);
 
@@ -96,7 +101,11 @@ impl Demo {
         for n in 1..=words::SMALL_TALK {
             tokens = tokens.plus(self.turn(session, &self.words.small_talk(n), Show::Nothing).await?);
         }
-        self.out.aside(&format!("   {} short turns, such as: {}", words::SMALL_TALK, self.words.small_talk(1)))?;
+        self.out.aside(&format!(
+            "   {} short turns, such as: {}",
+            words::SMALL_TALK,
+            self.words.small_talk(1)
+        ))?;
         Ok(tokens)
     }
 
@@ -123,10 +132,17 @@ impl Demo {
         }
     }
 
-    async fn summary(&self, owner: &Owner, today: &Session, tokens: RequestTokens, book: &Path) -> Result<(), Error> {
+    async fn summary(
+        &self,
+        owner: &Owner,
+        today: &Session,
+        tokens: RequestTokens,
+        book: &Path,
+    ) -> Result<(), Error> {
         let out = self.out;
         let lines = std::fs::read_to_string(book).map_err(|e| Error::file(book, e))?;
-        let reservations: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let reservations: Vec<Value> =
+            lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         for made in &reservations {
             let text = |key: &str| match made.get(key) {
                 Some(Value::String(text)) => text.clone(),
@@ -144,7 +160,10 @@ impl Demo {
             ))?;
         }
         let [made] = reservations.as_slice() else {
-            return Err(Error::demo("end", format!("{} reservations stand in the book instead of one", reservations.len())));
+            return Err(Error::demo(
+                "end",
+                format!("{} reservations stand in the book instead of one", reservations.len()),
+            ));
         };
         let visits = parts::habit_count(&self.agent, owner).await?;
         out.line(&format!("   visits to the booking service counted: {visits} (a habit is remembered when there are more than 3)"))?;

@@ -26,6 +26,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Store(#[from] hermes::core::StoreError),
     #[error(transparent)]
+    Connect(#[from] hermes::ConnectError),
+    #[error(transparent)]
     Session(#[from] hermes::session::Error),
     #[error(transparent)]
     Model(#[from] ModelError),

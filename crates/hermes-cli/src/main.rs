@@ -1,4 +1,4 @@
-//! The program `hermes`: a demo of the four capabilities at work, and a chat.
+//! The program `hermes`: a demo of the four capabilities at work, a chat, and care of what is stored.
 //!
 //! It is a program like any other that uses the library `hermes`, with no way in that others do not have. What it takes and
 //! where it keeps things is in the README beside this crate.
@@ -8,6 +8,7 @@ mod cli;
 mod demo;
 mod error;
 mod output;
+mod sessions;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         match cli.command {
             Command::Demo(args) => demo::run(args).await,
             Command::Chat(args) => chat::run(args).await,
+            Command::Sessions(args) => sessions::run(args).await,
             Command::DemoBooking(args) => demo::serve_booking(args.book).await,
         }
     });

@@ -1,7 +1,7 @@
 //! Tools that Hermes brings along.
 
 mod find_tools;
-mod read_artifact;
+pub(crate) mod read_artifact;
 
 pub use find_tools::FindTools;
 pub use read_artifact::ReadArtifact;

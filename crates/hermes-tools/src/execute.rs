@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tracing::Instrument as _;
 
 use crate::attempt::{Attempt, attempt};
+use crate::builtin::read_artifact;
 use crate::claim::{Claimed, Keep};
 use crate::contract::Entry;
 use crate::feedback::{Unknown, Wording};
@@ -333,7 +334,10 @@ impl ToolRegistry {
         output: ToolOutput,
         wording: Wording,
     ) -> ToolOutcome {
-        let limit = self.shared.outputs.limit(context, &self.settings.config);
+        let limit = match name {
+            read_artifact::NAME => usize::try_from(self.settings.config.result_tokens).unwrap_or(usize::MAX),
+            _ => self.shared.outputs.limit(context, &self.settings.config),
+        };
         let short = truncate::shorten(&self.settings, wording, name, context, &output, limit).await;
         self.shared.outputs.add(context, &short.value);
         let value = with_filled(short.value, &prepared.filled);

@@ -104,7 +104,9 @@ impl Wording {
             }
         };
         let example = model.map(|model| match model {
-            Pattern::Example(example) => self.say(|| format!("Example: {example}"), || format!("示例：{example}")),
+            Pattern::Example(example) => {
+                self.say(|| format!("Example: {example}"), || format!("示例：{example}"))
+            }
             Pattern::Shape(shape) => {
                 self.say(|| format!("Required at least: {shape}"), || format!("至少需要：{shape}"))
             }

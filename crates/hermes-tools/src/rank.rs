@@ -205,8 +205,9 @@ fn of_best(mut scores: Vec<f64>) -> Vec<f64> {
 
 /// Scores between the least and the best: cosines of one model fill a narrow band of their own.
 fn between(scores: &[f64]) -> impl Iterator<Item = f64> {
-    let (least, best) =
-        scores.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, best), &score| (least.min(score), best.max(score)));
+    let (least, best) = scores.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, best), &score| {
+        (least.min(score), best.max(score))
+    });
     let width = if best > least { best - least } else { f64::INFINITY };
     scores.iter().map(move |score| (score - least) / width)
 }
@@ -214,7 +215,11 @@ fn between(scores: &[f64]) -> impl Iterator<Item = f64> {
 /// The scores of the whole text, the best cosine of any part counting as its meaning, plus a share of the best clause's own score.
 fn joined(words: &[Vec<f64>], meanings: &[Vec<f64>]) -> Vec<f64> {
     let mix = |words: &[f64], meaning: &[f64]| -> Vec<f64> {
-        words.iter().zip(between(meaning)).map(|(word, meaning)| word * (1.0 - MEANING) + meaning * MEANING).collect()
+        words
+            .iter()
+            .zip(between(meaning))
+            .map(|(word, meaning)| word * (1.0 - MEANING) + meaning * MEANING)
+            .collect()
     };
     let Some((whole, nearest)) = words.first().zip(best_of(meanings.to_vec())) else { return Vec::new() };
     let mut rows = vec![mix(whole, &nearest)];
@@ -252,7 +257,10 @@ fn with_groups(index: &Index, mut scores: Vec<f64>) -> Vec<f64> {
         for group in &row.spec.groups {
             let best = groups.entry(group).or_default();
             // Keeps the three best in order.
-            best.iter_mut().fold(*score, |left, place| if left > *place { std::mem::replace(place, left) } else { left });
+            best.iter_mut().fold(
+                *score,
+                |left, place| if left > *place { std::mem::replace(place, left) } else { left },
+            );
         }
     }
     for (row, score) in index.rows.iter().zip(&mut scores) {
@@ -269,7 +277,8 @@ fn with_groups(index: &Index, mut scores: Vec<f64>) -> Vec<f64> {
 fn clauses(text: &str) -> Vec<String> {
     let text = hermes_text::truncate_bytes(text, 4_096);
     // A point or comma inside a number or a file's name ends nothing.
-    let marks = [". ", ", ", "? ", "! ", ": ", " and ", " then ", ";", "\n", "，", "。", "；", "、", "？", "！"];
+    let marks =
+        [". ", ", ", "? ", "! ", ": ", " and ", " then ", ";", "\n", "，", "。", "；", "、", "？", "！"];
     let marked = marks.iter().fold(text.to_owned(), |text, mark| text.replace(mark, "\u{1}"));
     let found: Vec<String> = marked
         .split('\u{1}')

@@ -173,19 +173,19 @@ impl Stats {
     pub(crate) fn ended(&self, caller: Caller<'_>, outcome: &ToolOutcome) {
         let report = &outcome.report;
         self.lock().count(caller, |counts| {
-        counts.retries += u64::from(report.attempts.saturating_sub(1));
-        counts.duration_us = counts.duration_us.saturating_add(report.duration_us);
-        counts.from_record += u64::from(report.from_record);
-        match outcome.failure_kind() {
-            None => counts.succeeded += 1,
-            Some(FailureKind::InvalidArguments | FailureKind::UnknownTool) => {}
-            Some(FailureKind::Denied) => counts.denied += 1,
-            Some(kind) => {
-                counts.failed += 1;
-                counts.timed_out += u64::from(kind == FailureKind::TimedOut);
-                counts.unknown += u64::from(kind == FailureKind::OutcomeUnknown);
+            counts.retries += u64::from(report.attempts.saturating_sub(1));
+            counts.duration_us = counts.duration_us.saturating_add(report.duration_us);
+            counts.from_record += u64::from(report.from_record);
+            match outcome.failure_kind() {
+                None => counts.succeeded += 1,
+                Some(FailureKind::InvalidArguments | FailureKind::UnknownTool) => {}
+                Some(FailureKind::Denied) => counts.denied += 1,
+                Some(kind) => {
+                    counts.failed += 1;
+                    counts.timed_out += u64::from(kind == FailureKind::TimedOut);
+                    counts.unknown += u64::from(kind == FailureKind::OutcomeUnknown);
+                }
             }
-        }
         });
     }
 

@@ -255,7 +255,9 @@ fn not_allowed(allowed: &[Value], value: &Value, shown: String) -> Problem {
     let nearest = hermes_text::nearest(word, words.iter().copied()).map(|near| {
         // Values that differ in case alone (`AA`, `Aa`): the one written most like it.
         let same = words.iter().filter(|other| other.to_lowercase() == near.to_lowercase());
-        same.min_by_key(|other| other.chars().zip(word.chars()).filter(|(a, b)| a != b).count()).copied().unwrap_or(near)
+        same.min_by_key(|other| other.chars().zip(word.chars()).filter(|(a, b)| a != b).count())
+            .copied()
+            .unwrap_or(near)
     });
     let mut likely_first: Vec<&Value> = allowed.iter().collect();
     if allowed.len() > LISTED {
@@ -288,7 +290,8 @@ fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> O
     let words = hermes_text::rank_terms(name);
     let mut sharing = candidates.filter(|candidate| {
         let other = hermes_text::rank_terms(candidate);
-        let within = |few: &[String], many: &[String]| !few.is_empty() && few.iter().all(|word| many.contains(word));
+        let within =
+            |few: &[String], many: &[String]| !few.is_empty() && few.iter().all(|word| many.contains(word));
         within(&words, &other) || within(&other, &words)
     });
     sharing.next().filter(|_| sharing.next().is_none())

@@ -81,7 +81,10 @@ impl Bare {
             Self::Sqlite(connection) => {
                 let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
                 for row in rows {
-                    sqlx::query("INSERT INTO entry (body) VALUES (?)").bind(&row.body).execute(&mut *tx).await?;
+                    sqlx::query("INSERT INTO entry (body) VALUES (?)")
+                        .bind(&row.body)
+                        .execute(&mut *tx)
+                        .await?;
                 }
                 tx.commit().await?;
             }

@@ -202,7 +202,11 @@ async fn turns_of_a_session(data: &Path) -> Result<Session, BoxError> {
     let listed: Vec<Listed> = read_lines(data, "livemcp_tools.jsonl")?;
     let steps: Vec<Asked> = read_lines(data, "livemcp_steps.jsonl")?;
     let corpus = crate::tool_selection::Corpus::new(&listed)?;
-    let registry = corpus.registry.clone().with_embedder(LocalEmbedder::bundled()).with_counter(TiktokenCounter::o200k());
+    let registry = corpus
+        .registry
+        .clone()
+        .with_embedder(LocalEmbedder::bundled())
+        .with_counter(TiktokenCounter::o200k());
     let session = SessionId::generate();
     let (mut selection, mut used) = (Selection::default(), Vec::new());
     let (mut before, mut shares, mut turns_served) = (String::new(), Vec::new(), 0);

@@ -139,7 +139,8 @@ impl Reason {
                 (nearest.is_none() || nearest == said) && named && line.contains("unknown field")
             }
             (Self::Type { expected }, Problem::WrongType { expected: said, .. }) => {
-                said.iter().any(|said| said.starts_with(expected.as_str())) && line.contains(expected.as_str())
+                said.iter().any(|said| said.starts_with(expected.as_str()))
+                    && line.contains(expected.as_str())
             }
             // Where values are listed, they say the type as well.
             (Self::Type { .. } | Self::Value { nearest: None }, Problem::NotAllowed { .. }) => {

@@ -4,7 +4,17 @@ use crate::{assert_keys, measured};
 
 #[test]
 fn session_measures_each_store_at_each_length() {
-    let found = measured(&["session", "--stores", "memory,sqlite", "--sizes", "20,100", "--rounds", "1", "--samples", "2"]);
+    let found = measured(&[
+        "session",
+        "--stores",
+        "memory,sqlite",
+        "--sizes",
+        "20,100",
+        "--rounds",
+        "1",
+        "--samples",
+        "2",
+    ]);
     let stores = found["stores"].as_array().unwrap();
     let names: Vec<_> = stores.iter().map(|store| store["store"].as_str().unwrap()).collect();
     assert_eq!(names, ["memory", "sqlite"]);

@@ -42,8 +42,17 @@ fn trim_replays_each_set_as_it_is_and_joined() {
     let names: Vec<_> = sets.iter().map(|set| set["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["airline", "airline_joined", "livemcp", "livemcp_joined"]);
     let keys = [
-        "name", "requests", "tokens_full", "tokens_sent", "share", "invalid", "over_budget", "summariser_calls",
-        "prefix_share", "planted", "planted_kept",
+        "name",
+        "requests",
+        "tokens_full",
+        "tokens_sent",
+        "share",
+        "invalid",
+        "over_budget",
+        "summariser_calls",
+        "prefix_share",
+        "planted",
+        "planted_kept",
     ];
     for set in sets {
         assert_keys(set, &keys);

@@ -27,8 +27,7 @@ pub(crate) struct Config {
     pub(crate) max_output: Option<u32>,
     pub(crate) temperature: Option<f32>,
     pub(crate) system: Option<String>,
-    tenant: String,
-    user: String,
+    pub(crate) owner: Owner,
 }
 
 /// The settings file.
@@ -49,7 +48,7 @@ struct File {
 
 impl Config {
     pub(crate) fn load(args: &ChatArgs) -> Result<Self, Error> {
-        let data_dir = data_dir(args)?;
+        let data_dir = data_dir(args.data_dir.as_deref())?;
         let file = File::read(args.config.as_deref(), &data_dir)?;
         let own_mcp = Some(data_dir.join("mcp.json")).filter(|path| path.exists());
         Ok(Self {
@@ -62,16 +61,38 @@ impl Config {
             max_output: args.max_output.or(file.max_output),
             temperature: args.temperature.or(file.temperature),
             system: file.system,
-            tenant: file.tenant.unwrap_or_else(|| "local".to_owned()),
-            user: file.user.or_else(|| variable("USER")).unwrap_or_else(|| "user".to_owned()),
+            owner: owner(file.tenant, file.user)?,
             data_dir,
         })
     }
+}
 
-    pub(crate) fn owner(&self) -> Result<Owner, Error> {
-        let invalid = |e| Error::Usage(format!("the settings name no usable user: {e}"));
-        Ok(Owner::new(self.tenant.parse().map_err(invalid)?, self.user.parse().map_err(invalid)?))
+/// Whose sessions they are and where, for commands that talk to no model.
+pub(crate) struct Place {
+    /// The chat's own store.
+    pub(crate) store_url: String,
+    /// The user.
+    pub(crate) owner: Owner,
+}
+
+impl Place {
+    pub(crate) fn find(data: Option<&Path>, settings: Option<&Path>) -> Result<Self, Error> {
+        let data_dir = data_dir(data)?;
+        let File { tenant, user, .. } = File::read(settings, &data_dir)?;
+        Ok(Self { store_url: store_url(&data_dir), owner: owner(tenant, user)? })
     }
+}
+
+fn store_url(data_dir: &Path) -> String {
+    format!("sqlite://{}", data_dir.join("hermes.db").display())
+}
+
+/// The user that the settings name, else the one of the machine.
+fn owner(tenant: Option<String>, user: Option<String>) -> Result<Owner, Error> {
+    let tenant = tenant.unwrap_or_else(|| "local".to_owned());
+    let user = user.or_else(|| variable("USER")).unwrap_or_else(|| "user".to_owned());
+    let invalid = |e| Error::Usage(format!("the settings name no usable user: {e}"));
+    Ok(Owner::new(tenant.parse().map_err(invalid)?, user.parse().map_err(invalid)?))
 }
 
 impl File {
@@ -80,7 +101,9 @@ impl File {
         let path = named.map_or_else(|| data_dir.join("config.toml"), Path::to_owned);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
             Err(error) => return Err(Error::file(path, error)),
         };
         toml::from_str(&text).map_err(|error| Error::file(path, said(&error, &text)))
@@ -89,11 +112,15 @@ impl File {
 
 /// What is wrong with the settings file, and where; for an unknown key also what was probably meant.
 fn said(error: &toml::de::Error, text: &str) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
+    let before =
+        error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
     let place = before.map(|line| format!("line {line}: ")).unwrap_or_default();
     let message = error.message();
     // The message is the list's only bearer: the unknown key and the known ones stand in it between backticks.
-    let mut names = message.strip_prefix("unknown field ").into_iter().flat_map(|rest| rest.split('`').skip(1).step_by(2));
+    let mut names = message
+        .strip_prefix("unknown field ")
+        .into_iter()
+        .flat_map(|rest| rest.split('`').skip(1).step_by(2));
     let nearest = names.next().and_then(|key| {
         let likeness = |known: &str| strsim::normalized_damerau_levenshtein(key, known);
         names.filter(|known| likeness(known) >= LIKENESS).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
@@ -102,10 +129,11 @@ fn said(error: &toml::de::Error, text: &str) -> String {
     format!("{place}{message}{hint}")
 }
 
-fn data_dir(args: &ChatArgs) -> Result<PathBuf, Error> {
+fn data_dir(named: Option<&Path>) -> Result<PathBuf, Error> {
     let usual = || ProjectDirs::from("", "", "hermes").map(|dirs| dirs.data_dir().to_owned());
-    let missing = || Error::Usage("no home folder is known: say with --data-dir where to keep sessions".to_owned());
-    let dir = args.data_dir.clone().or_else(usual).ok_or_else(missing)?;
+    let missing =
+        || Error::Usage("no home folder is known: say with --data-dir where to keep sessions".to_owned());
+    let dir = named.map(Path::to_owned).or_else(usual).ok_or_else(missing)?;
     std::fs::create_dir_all(&dir).map_err(|e| Error::folder(&dir, &e))?;
     Ok(dir)
 }

@@ -25,7 +25,9 @@ impl Lines {
     /// The next line; `None` at the end, and after Ctrl-C or Ctrl-D on a screen.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Error> {
         match self {
-            Self::Plain(lines) => lines.next_line().await.map_err(|e| Error::Usage(format!("standard input: {e}"))),
+            Self::Plain(lines) => {
+                lines.next_line().await.map_err(|e| Error::Usage(format!("standard input: {e}")))
+            }
             Self::Screen(slot) => {
                 let Some(mut editor) = slot.take() else { return Ok(None) };
                 let read = tokio::task::spawn_blocking(move || {
@@ -36,7 +38,8 @@ impl Lines {
                     }
                     (editor, line)
                 });
-                let (editor, line) = read.await.map_err(|e| Error::Usage(format!("the line editor failed: {e}")))?;
+                let (editor, line) =
+                    read.await.map_err(|e| Error::Usage(format!("the line editor failed: {e}")))?;
                 *slot = Some(editor);
                 match line {
                     Ok(line) => Ok(Some(line)),

@@ -36,15 +36,36 @@ impl Parts {
         // What can be told from files alone is told before anyone is asked.
         let servers = servers(config)?;
         let database = config.data_dir.join("hermes.db");
-        let store = SqliteStore::connect(&format!("sqlite://{}", database.display())).await.map_err(|error| match error {
-            // Of all that can be wrong with a database, this alone does not name the file.
-            StoreError::NewerSchema { .. } => Error::file(&database, error),
-            other => other.into(),
-        })?;
+        let store =
+            SqliteStore::connect(&format!("sqlite://{}", database.display())).await.map_err(|error| {
+                match error {
+                    // Of all that can be wrong with a database, this alone does not name the file.
+                    StoreError::NewerSchema { .. } => Error::file(&database, error),
+                    other => other.into(),
+                }
+            })?;
+        match Self::with_store(config, servers, store.clone(), out).await {
+            Ok(parts) => Ok(parts),
+            Err(error) => {
+                // Closed, it leaves no files of its own beside the database.
+                store.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn with_store(
+        config: &Config,
+        servers: Option<(&Path, McpConfig)>,
+        store: SqliteStore,
+        out: Output,
+    ) -> Result<Self, Error> {
         let model = model::connect(config).await?;
         let model_name = model.info().id.clone();
         let tools = ToolRegistry::new();
-        tools.register(clock_contract(), |zone: Zone, _context: CallContext| async move { current_time(&zone) })?;
+        tools.register(clock_contract(), |zone: Zone, _context: CallContext| async move {
+            current_time(&zone)
+        })?;
         let servers = match servers {
             Some((path, servers)) => attach(path, servers, &tools, out).await?,
             None => Vec::new(),
@@ -113,10 +134,19 @@ fn servers(config: &Config) -> Result<Option<(&Path, McpConfig)>, Error> {
 }
 
 /// Connects MCP servers; one that is not there costs its own tools only, unless it is required (M7).
-async fn attach(path: &Path, servers: McpConfig, tools: &ToolRegistry, out: Output) -> Result<Vec<McpClient>, Error> {
+async fn attach(
+    path: &Path,
+    servers: McpConfig,
+    tools: &ToolRegistry,
+    out: Output,
+) -> Result<Vec<McpClient>, Error> {
     let connected = connect_all(servers).await.map_err(|e| Error::file(path, Error::with_causes(&e)))?;
     for failure in &connected.failures {
-        let later = if failure.error.is_transient() { "its tools join when it answers" } else { "the chat goes on without its tools" };
+        let later = if failure.error.is_transient() {
+            "its tools join when it answers"
+        } else {
+            "the chat goes on without its tools"
+        };
         warn(&format!("hermes: {}; {later}", Error::with_causes(&failure.error)));
     }
     for client in &connected.clients {
@@ -126,7 +156,10 @@ async fn attach(path: &Path, servers: McpConfig, tools: &ToolRegistry, out: Outp
             out.aside(&format!("{}: {} tools", attached.source, attached.added.len()))?;
         }
         for skipped in attached.skipped {
-            warn(&format!("hermes: MCP server {}: {} is left out: {}", attached.source, skipped.name, skipped.reason));
+            warn(&format!(
+                "hermes: MCP server {}: {} is left out: {}",
+                attached.source, skipped.name, skipped.reason
+            ));
         }
     }
     Ok(connected.clients)
@@ -152,7 +185,9 @@ fn clock_contract() -> ToolSpec {
 fn current_time(zone: &Zone) -> Result<Value, ToolError> {
     let name = zone.time_zone.clone().unwrap_or_else(time_zone);
     let zone = TimeZone::get(&name).map_err(|_| ToolError::InvalidArguments {
-        message: format!("there is no time zone {name:?}: use an IANA name such as Europe/Paris, or leave it out"),
+        message: format!(
+            "there is no time zone {name:?}: use an IANA name such as Europe/Paris, or leave it out"
+        ),
     })?;
     let now = SystemClock.now().to_zoned_datetime(zone);
     Ok(json!({

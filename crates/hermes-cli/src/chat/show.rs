@@ -43,7 +43,9 @@ impl Show {
                 }
                 trouble.as_ref().map_or(Ok(()), |trouble| self.beside(&format!("memory: {trouble}")))
             }
-            AgentEvent::Restarted { reason, model } => self.beside(&format!("{reason}; asking {model} again")),
+            AgentEvent::Restarted { reason, model } => {
+                self.beside(&format!("{reason}; asking {model} again"))
+            }
             AgentEvent::Notice { text } => self.beside(text),
             AgentEvent::ApprovalNeeded { tool, arguments, reason, .. } => {
                 self.beside(&format!("waits for approval: {tool}({arguments}): {reason}"))

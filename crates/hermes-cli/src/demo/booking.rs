@@ -43,8 +43,12 @@ impl Booking {
     }
 
     #[tool(description = "Reserve a table at a restaurant and give a confirmation number")]
-    async fn make_reservation(&self, Parameters(wish): Parameters<Reservation>) -> Result<CallToolResult, ErrorData> {
-        let failed = |e: std::io::Error| ErrorData::internal_error(format!("the book cannot be written: {e}"), None);
+    async fn make_reservation(
+        &self,
+        Parameters(wish): Parameters<Reservation>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let failed =
+            |e: std::io::Error| ErrorData::internal_error(format!("the book cannot be written: {e}"), None);
         let book = self.book.lock().await;
         let made = tokio::fs::read_to_string(&*book).await.unwrap_or_default().lines().count() + 1;
         let confirmation = format!("R-{made:04}");
@@ -56,7 +60,8 @@ impl Booking {
             "people": wish.people,
             "process": std::process::id(),
         });
-        let mut file = tokio::fs::OpenOptions::new().append(true).create(true).open(&*book).await.map_err(failed)?;
+        let mut file =
+            tokio::fs::OpenOptions::new().append(true).create(true).open(&*book).await.map_err(failed)?;
         file.write_all(format!("{entry}\n").as_bytes()).await.map_err(failed)?;
         file.flush().await.map_err(failed)?;
         Ok(CallToolResult::structured(entry))
@@ -75,7 +80,10 @@ impl ServerHandler for Booking {
 
 /// Serves until the client closes standard input.
 pub(crate) async fn serve(book: PathBuf) -> Result<(), Error> {
-    let service = Booking::new(book).serve(rmcp::transport::stdio()).await.map_err(|e| Error::demo("booking server", e))?;
+    let service = Booking::new(book)
+        .serve(rmcp::transport::stdio())
+        .await
+        .map_err(|e| Error::demo("booking server", e))?;
     service.waiting().await.map_err(|e| Error::demo("booking server", e))?;
     Ok(())
 }

@@ -9,7 +9,10 @@ pub(crate) struct UsesBooking;
 impl HabitRecognizer for UsesBooking {
     fn recognize(&self, turn: &TurnTranscript) -> Vec<Pattern> {
         if turn.tools_used.iter().any(|tool| tool == "booking_make_reservation") {
-            vec![Pattern { key: "booking.used".to_owned(), description: "The user books restaurants through this assistant".to_owned() }]
+            vec![Pattern {
+                key: "booking.used".to_owned(),
+                description: "The user books restaurants through this assistant".to_owned(),
+            }]
         } else {
             Vec::new()
         }

@@ -42,7 +42,10 @@ impl Parts {
         let store = SqliteStore::connect(&format!("sqlite://{}", path.display())).await?;
         let booking = connect_booking(book).await?;
         let tools = ToolRegistry::new();
-        tools.register(search_contract(), |query: Search, _context: CallContext| async move { search(&query) })?;
+        tools.register(
+            search_contract(),
+            |query: Search, _context: CallContext| async move { search(&query) },
+        )?;
         tools.attach(booking.clone())?;
 
         let mut config = MemoryConfig::default();
@@ -56,7 +59,9 @@ impl Parts {
 
         let counter = TiktokenCounter::o200k();
         // The vocabulary takes a moment to load; the first turn should not pay for it.
-        tokio::task::spawn_blocking(move || counter.warm()).await.map_err(|e| Error::demo("token counter", e))?;
+        tokio::task::spawn_blocking(move || counter.warm())
+            .await
+            .map_err(|e| Error::demo("token counter", e))?;
         let model = script::assistant(words, SystemClock.now());
         let sent = model.sent();
         let agent = Agent::builder()
@@ -111,7 +116,11 @@ fn search(query: &Search) -> Result<Value, ToolError> {
     let found: Vec<Value> = found
         .map(|name| json!({ "name": name, "cuisine": query.cuisine, "address": "18 Nanjing Road", "open": "11:00-22:00" }))
         .collect();
-    if found.is_empty() { Err(ToolError::failed(format!("no restaurant named {:?} was found", query.name))) } else { Ok(Value::Array(found)) }
+    if found.is_empty() {
+        Err(ToolError::failed(format!("no restaurant named {:?} was found", query.name)))
+    } else {
+        Ok(Value::Array(found))
+    }
 }
 
 /// How often the booking service was used, as the implicit path counts (R4).

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes::core::{
-    CallId, ChatEvent, ChatMessage, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelInfo, Tokens, ToolCall,
-    async_trait, text_of,
+    CallId, ChatEvent, ChatMessage, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelInfo,
+    Tokens, ToolCall, async_trait, text_of,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -128,7 +128,8 @@ fn output(text: &str) -> Value {
 /// What the demo's extractor answers: one memory when the user names the restaurant, nothing otherwise.
 pub(crate) fn extractor(words: Words) -> ScriptedModel {
     ScriptedModel::new(move |request| {
-        let asked = request.messages.iter().map(|message| text_of(message.content())).collect::<Vec<_>>().join("\n");
+        let asked =
+            request.messages.iter().map(|message| text_of(message.content())).collect::<Vec<_>>().join("\n");
         if asked.contains(words.earlier()) {
             Line::Say(words.extraction().to_string())
         } else {

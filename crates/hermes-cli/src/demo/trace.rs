@@ -32,7 +32,9 @@ impl Trace {
         self.out.event(event)?;
         match event {
             AgentEvent::Request { tokens, .. } => self.tokens = self.tokens.plus(*tokens),
-            AgentEvent::Answered { text } => self.tokens.answer = self.tokens.answer + TiktokenCounter::o200k().count(text),
+            AgentEvent::Answered { text } => {
+                self.tokens.answer = self.tokens.answer + TiktokenCounter::o200k().count(text)
+            }
             _ => {}
         }
         if !self.whole || self.out == Output::Json {
@@ -55,7 +57,10 @@ impl Trace {
                 for item in items {
                     let kind = format!("{:?}", item.kind).to_lowercase();
                     out.line(&format!("   memory: {} [{kind}]", item.content))?;
-                    out.aside(&format!("           score {:.2}, passed by {}, {elapsed_us} µs, record {}", item.score, item.why, item.id))?;
+                    out.aside(&format!(
+                        "           score {:.2}, passed by {}, {elapsed_us} µs, record {}",
+                        item.score, item.why, item.id
+                    ))?;
                 }
                 match trouble {
                     Some(trouble) => out.line(&format!("   memory: {trouble}")),
@@ -76,10 +81,15 @@ impl Trace {
                 }
                 out.piece(delta)
             }
-            AgentEvent::ToolCall { call } => out.line(&format!("   the model calls {}({})", call.name, call.arguments)),
+            AgentEvent::ToolCall { call } => {
+                out.line(&format!("   the model calls {}({})", call.name, call.arguments))
+            }
             AgentEvent::CallStarted { tool, arguments, filled, repaired, .. } => {
                 for filled in filled {
-                    out.line(&format!("     checked: {} was missing; memory {} supplied {}", filled.pointer, filled.memory, filled.value))?;
+                    out.line(&format!(
+                        "     checked: {} was missing; memory {} supplied {}",
+                        filled.pointer, filled.memory, filled.value
+                    ))?;
                 }
                 if filled.is_empty() {
                     out.aside("     checked: the arguments fit the contract")?;
@@ -107,8 +117,11 @@ impl Trace {
     /// Shows a request as the model got it, once.
     pub(crate) fn sent(&mut self, request: Option<ChatRequest>) -> Result<(), Error> {
         let Some(request) = request else { return Ok(()) };
-        let messages: Vec<Value> =
-            request.messages.iter().map(|message| serde_json::to_value(message.as_ref()).unwrap_or_default()).collect();
+        let messages: Vec<Value> = request
+            .messages
+            .iter()
+            .map(|message| serde_json::to_value(message.as_ref()).unwrap_or_default())
+            .collect();
         if messages.len() == self.requests {
             return Ok(());
         }
@@ -135,16 +148,24 @@ impl Trace {
 
 fn summary(result: &ToolResult) -> String {
     let text = text_of(&result.content);
-    let took = format!("{:.1} ms", std::time::Duration::from_micros(result.report.duration_us).as_secs_f64() * 1_000.0);
+    let took = format!(
+        "{:.1} ms",
+        std::time::Duration::from_micros(result.report.duration_us).as_secs_f64() * 1_000.0
+    );
     let attempts = result.report.attempts;
     format!("{} ({took}, attempts: {attempts})", text.chars().take(300).collect::<String>())
 }
 
 /// What stands beside the user's message: recalled memories, the ledger.
 fn beside(request: &ChatRequest) -> Vec<String> {
-    let Some(ChatMessage::User { content }) = request.messages.last().map(AsRef::as_ref) else { return Vec::new() };
+    let Some(ChatMessage::User { content }) = request.messages.last().map(AsRef::as_ref) else {
+        return Vec::new();
+    };
     let texts: Vec<&str> = content.iter().filter_map(|part| part.as_text()).collect();
-    texts.split_last().map(|(_said, blocks)| blocks.iter().map(|block| (*block).to_owned()).collect()).unwrap_or_default()
+    texts
+        .split_last()
+        .map(|(_said, blocks)| blocks.iter().map(|block| (*block).to_owned()).collect())
+        .unwrap_or_default()
 }
 
 pub(crate) fn indent(out: Output, text: &str) -> Result<(), Error> {

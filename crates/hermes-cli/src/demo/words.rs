@@ -91,7 +91,9 @@ impl Words {
 
     pub(crate) fn booked(self, restaurant: &str, confirmation: &str) -> String {
         match self {
-            Self::En => format!("Done: {restaurant}, tomorrow at 7 pm, a table for two (confirmation {confirmation})."),
+            Self::En => format!(
+                "Done: {restaurant}, tomorrow at 7 pm, a table for two (confirmation {confirmation})."
+            ),
             Self::Zh => format!("订好了：{restaurant}，明天晚上7点，两位（确认号 {confirmation}）。"),
         }
     }
@@ -99,7 +101,9 @@ impl Words {
     /// One of the short turns that fill the session.
     pub(crate) fn small_talk(self, n: usize) -> String {
         match self {
-            Self::En => format!("How far is stage {n} of the tour, from hut H-{:03} to gate {}?", 100 + n, n % 9 + 1),
+            Self::En => {
+                format!("How far is stage {n} of the tour, from hut H-{:03} to gate {}?", 100 + n, n % 9 + 1)
+            }
             Self::Zh => format!("徒步第{n}段有多远，从 H-{:03} 小屋到 {} 号门？", 100 + n, n % 9 + 1),
         }
     }

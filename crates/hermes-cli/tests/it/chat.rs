@@ -14,7 +14,8 @@ fn history_is_kept_between_runs() {
     assert_eq!(ran.out, "noted\n");
     let owned = |role: &str, text: &str| (role.to_owned(), text.to_owned());
     let messages = said(&service.messages(1));
-    let talk = [owned("user", "the first words"), owned("assistant", "noted"), owned("user", "the second words")];
+    let talk =
+        [owned("user", "the first words"), owned("assistant", "noted"), owned("user", "the second words")];
     assert_eq!(messages[1..], talk);
     assert_eq!(messages[0].0, "system");
 }
@@ -42,16 +43,18 @@ fn a_session_is_begun_anew_and_taken_up_again() {
 #[test]
 fn a_call_of_the_clock_comes_back_to_the_model() {
     let home = Home::new();
-    let service = Service::start(|body| match body["messages"].as_array().unwrap().last().unwrap()["role"].as_str() {
-        Some("tool") => Reply::Text(vec!["It is ", "late."]),
-        _ => Reply::Call("current_time", json!({ "time_zone": "Asia/Shanghai" })),
-    });
+    let service =
+        Service::start(|body| match body["messages"].as_array().unwrap().last().unwrap()["role"].as_str() {
+            Some("tool") => Reply::Text(vec!["It is ", "late."]),
+            _ => Reply::Call("current_time", json!({ "time_zone": "Asia/Shanghai" })),
+        });
     let events = home.chat(&service.url, &["--no-memory", "--json", "What time is it?"]).well().events();
 
     let call = &only(&events, "tool_call")["call"];
     assert_eq!(call["name"], "current_time");
     let started = place(&events, |event| event["event"] == "call_started" && event["call"] == call["id"]);
-    let result = place(&events, |event| event["event"] == "tool_result" && event["result"]["call"] == call["id"]);
+    let result =
+        place(&events, |event| event["event"] == "tool_result" && event["result"]["call"] == call["id"]);
     assert!(started < result, "a call is in the log before it runs");
 
     assert!(service.requests()[0].body["tools"].to_string().contains("current_time"));
@@ -59,7 +62,7 @@ fn a_call_of_the_clock_comes_back_to_the_model() {
     let [.., calling, answer] = messages.as_slice() else { panic!("{messages:?}") };
     assert_eq!(calling["tool_calls"][0]["id"], "call-current_time");
     assert_eq!((&answer["role"], &answer["tool_call_id"]), (&json!("tool"), &json!("call-current_time")));
-    let read = said(&[answer.clone()])[0].1.clone();
+    let read = said(std::slice::from_ref(answer))[0].1.clone();
     let output = inner(&json!(read))["output"].clone();
     assert_eq!(output["time_zone"], "Asia/Shanghai");
     let time = output["time"].as_str().unwrap().parse::<jiff::civil::DateTime>().unwrap();
@@ -71,10 +74,11 @@ fn a_call_of_the_clock_comes_back_to_the_model() {
 #[test]
 fn a_time_zone_that_does_not_exist_is_told_to_the_model() {
     let home = Home::new();
-    let service = Service::start(|body| match body["messages"].as_array().unwrap().last().unwrap()["role"].as_str() {
-        Some("tool") => Reply::Text(vec!["sorry"]),
-        _ => Reply::Call("current_time", json!({ "time_zone": "Peking" })),
-    });
+    let service =
+        Service::start(|body| match body["messages"].as_array().unwrap().last().unwrap()["role"].as_str() {
+            Some("tool") => Reply::Text(vec!["sorry"]),
+            _ => Reply::Call("current_time", json!({ "time_zone": "Peking" })),
+        });
     home.chat(&service.url, &["--no-memory", "What time is it?"]).well();
     let told = said(&service.messages(1)).pop().unwrap().1;
     let result = inner(&json!(told));
@@ -114,7 +118,7 @@ fn what_is_worth_it_is_remembered_after_the_answer_and_recalled_in_another_sessi
     let told = "My favourite restaurant is Chuan Xiang Ge in Chengdu.";
     let memories = json!({ "memories": [{
         "type": "fact",
-        "content": "The user's favourite restaurant is Chuan Xiang Ge in Chengdu",
+        "content": "The user's favourite restaurant is \"Chuan Xiang Ge in Chengdu\"",
         "confidence": 0.95,
         "quote": told,
         "subject": "user",
@@ -133,15 +137,15 @@ fn what_is_worth_it_is_remembered_after_the_answer_and_recalled_in_another_sessi
     let answered = place(&events, |event| event["event"] == "answered");
     let learned = place(&events, |event| event["event"] == "learned");
     assert!(answered < learned);
-    let written = "new: The user's favourite restaurant is Chuan Xiang Ge in Chengdu";
-    assert_eq!(events[learned]["written"], json!([written]));
+    let content = "The user's favourite restaurant is \"Chuan Xiang Ge in Chengdu\"";
+    assert_eq!(events[learned]["written"], json!([format!("new: {content}")]));
 
     let question = "Which restaurant is my favourite?";
     let ran = home.chat(&service.url, &["--session", "new", question]).well();
-    assert!(ran.out.contains("remembered: The user's favourite restaurant is Chuan Xiang Ge"), "{}", ran.out);
+    assert!(ran.out.contains(&format!("remembered: {content}\n")), "{}", ran.out);
     let (role, asked) = said(&service.messages(2)).pop().unwrap();
     assert_eq!(role, "user");
-    assert!(asked.contains("<memory>") && asked.contains("Chuan Xiang Ge") && asked.ends_with(question), "{asked}");
+    assert!(asked.contains("<memory>") && asked.contains(content) && asked.ends_with(question), "{asked}");
 }
 
 #[test]
@@ -157,7 +161,10 @@ fn without_memory_nothing_is_extracted_and_no_file_is_made() {
 fn a_local_server_is_found_without_settings_of_it() {
     let (home, service) = (Home::new(), Service::saying("here"));
     let nobody = crate::program::NOBODY;
-    home.write("config.toml", format!("memory = false\nlocal_servers = [\"{nobody}\", \"{}\"]\n", service.url));
+    home.write(
+        "config.toml",
+        format!("memory = false\nlocal_servers = [\"{nobody}\", \"{}\"]\n", service.url),
+    );
     let ran = home.run(&["chat", "hi"]).well();
     assert_eq!(ran.out, "here\n");
     assert_eq!(service.requests()[0].body["model"], "scripted");
@@ -166,7 +173,8 @@ fn a_local_server_is_found_without_settings_of_it() {
 #[test]
 fn settings_are_sent_and_flags_come_before_them() {
     let (home, service) = (Home::new(), Service::saying("yes"));
-    let file = "memory = false\nmax_output = 77\ntemperature = 0.5\nsystem = \"Be brief.\"\nmodel = \"named\"\n";
+    let file =
+        "memory = false\nmax_output = 77\ntemperature = 0.5\nsystem = \"Be brief.\"\nmodel = \"named\"\n";
     home.write("config.toml", file);
     home.chat(&service.url, &["--temperature", "0", "hi"]).well();
     let body = service.requests()[0].body.clone();
@@ -178,15 +186,23 @@ fn settings_are_sent_and_flags_come_before_them() {
 #[test]
 fn a_call_that_memory_does_not_know_of_is_shown_beside_the_answer() {
     let home = Home::new();
-    let service = Service::start(|body| match body["messages"].as_array().unwrap().last().unwrap()["role"].as_str() {
-        Some("tool") => Reply::Text(vec!["It is late."]),
-        _ => Reply::Call("current_time", json!({})),
-    });
+    let service =
+        Service::start(|body| match body["messages"].as_array().unwrap().last().unwrap()["role"].as_str() {
+            Some("tool") => Reply::Text(vec!["It is late."]),
+            _ => Reply::Call("current_time", json!({})),
+        });
     let ran = home.chat(&service.url, &["--no-memory", "What time is it?"]).well();
     let lines: Vec<_> = ran.out.lines().collect();
     let [call, result, answer] = lines.as_slice() else { panic!("{ran:?}") };
     assert_eq!((*call, *answer), ("→ current_time({})", "It is late."));
     assert!(result.starts_with("← {"), "{result}");
     assert!(!ran.out.contains('\u{1b}'), "no colours where there is no screen");
-    assert!(started(&home.chat(&service.url, &["--no-memory", "--json", "And now?"]).well().events(), "current_time").len() == 1);
+    assert!(
+        started(
+            &home.chat(&service.url, &["--no-memory", "--json", "And now?"]).well().events(),
+            "current_time"
+        )
+        .len()
+            == 1
+    );
 }

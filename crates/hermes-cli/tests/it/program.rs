@@ -84,7 +84,8 @@ pub(crate) fn chat<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let kept = paths.filter(|path| !path.extension().and_then(OsStr::to_str).is_some_and(|end| end.ends_with("lock")));
+    let kept = paths
+        .filter(|path| !path.extension().and_then(OsStr::to_str).is_some_and(|end| end.ends_with("lock")));
     kept.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }
 

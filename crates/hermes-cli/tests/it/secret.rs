@@ -65,5 +65,6 @@ fn credentials_in_an_address_are_refused_and_never_shown() {
         let ran = traced(&home, &chat(url, &["--model", "m", "hi"]));
         hidden(&home, &ran, "hunter2pass");
     }
-    home.chat("http://dana:hunter2pass@127.0.0.1:1/v1", &["hi"]).failed_with(&["credentials", "give the key by itself"]);
+    home.chat("http://dana:hunter2pass@127.0.0.1:1/v1", &["hi"])
+        .failed_with(&["credentials", "give the key by itself"]);
 }

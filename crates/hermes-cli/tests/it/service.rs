@@ -68,16 +68,22 @@ pub(crate) fn is_extraction(body: &Value) -> bool {
 /// The role and text of each message.
 pub(crate) fn said(messages: &[Value]) -> Vec<(String, String)> {
     let text = |content: &Value| match content {
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
         other => other.as_str().unwrap_or_default().to_owned(),
     };
-    messages.iter().map(|message| (message["role"].as_str().unwrap().to_owned(), text(&message["content"]))).collect()
+    messages
+        .iter()
+        .map(|message| (message["role"].as_str().unwrap().to_owned(), text(&message["content"])))
+        .collect()
 }
 
 fn serve(mut stream: TcpStream, answer: &dyn Fn(&Value) -> Reply, seen: &Mutex<Vec<Request>>) {
     let Some(request) = read(&stream) else { return };
     if request.head.starts_with("GET ") {
-        let models = json!({ "object": "list", "data": [{ "id": "scripted", "object": "model" }] }).to_string();
+        let models =
+            json!({ "object": "list", "data": [{ "id": "scripted", "object": "model" }] }).to_string();
         let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json";
         let _ = write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{models}", models.len());
         return;
@@ -95,7 +101,8 @@ fn serve(mut stream: TcpStream, answer: &dyn Fn(&Value) -> Reply, seen: &Mutex<V
         }
         Reply::Call(name, arguments) => {
             let function = json!({ "name": name, "arguments": arguments.to_string() });
-            let call = json!({ "index": 0, "id": format!("call-{name}"), "type": "function", "function": function });
+            let call =
+                json!({ "index": 0, "id": format!("call-{name}"), "type": "function", "function": function });
             let _ = stream.write_all(delta(&json!({ "tool_calls": [call] }), None).as_bytes());
             finish(&mut stream, "tool_calls");
         }
@@ -114,7 +121,8 @@ fn finish(stream: &mut TcpStream, reason: &str) {
 
 fn delta(delta: &Value, finish: Option<&str>) -> String {
     let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
-    let chunk = json!({ "id": "1", "object": "chat.completion.chunk", "model": "scripted", "choices": [choice] });
+    let chunk =
+        json!({ "id": "1", "object": "chat.completion.chunk", "model": "scripted", "choices": [choice] });
     format!("data: {chunk}\n\n")
 }
 

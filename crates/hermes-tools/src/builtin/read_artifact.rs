@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 
 use crate::registry::{Settings, ToolRegistry};
 
+/// The tool's name. What it gives is not cut for the turn's total: a page was asked for to be read, and has a bound of its own.
+pub(crate) const NAME: &str = "read_artifact";
+
 /// The bytes of a page unless the call asks for another number.
 const PAGE: usize = 4_096;
 
@@ -46,7 +49,7 @@ impl ReadArtifact {
     #[must_use]
     pub fn new(registry: &ToolRegistry, artifacts: impl ArtifactStore) -> Self {
         let spec = ToolSpec::new(
-            "read_artifact",
+            NAME,
             "Read the whole of an output that was shortened, page by page. Start with the handle alone; go on with next_offset or \
              next_line of the page before.",
         )

@@ -32,7 +32,15 @@ async fn g34_no_limit_breaks_a_character() {
         for limit in (0..=64).chain([2_000]) {
             let settings = settings(limit, &store);
             let wording = Wording::new(Language::Chinese);
-            let short = shorten(&settings, wording, "t", &context, &ToolOutput::text(text.clone()), usize::try_from(limit).unwrap()).await;
+            let short = shorten(
+                &settings,
+                wording,
+                "t",
+                &context,
+                &ToolOutput::text(text.clone()),
+                usize::try_from(limit).unwrap(),
+            )
+            .await;
             let shown = short.value.as_str().unwrap();
             assert!(short.truncated && !shown.contains('\u{fffd}'));
             let quoted = Value::from(shown).to_string();

@@ -73,7 +73,9 @@ fn kind_of(root: &Value, schema: &Value, nesting: usize) -> String {
 pub(super) fn kinds(root: &Value, error: &ValidationError<'_>, kind: &TypeKind) -> Vec<String> {
     let mut names = type_names(kind);
     let Some(schema) = parent_schema(root, error) else { return names };
-    if matches!(names.as_slice(), [only] if only == "array" || only == "object") && schema.get("enum").is_none() {
+    if matches!(names.as_slice(), [only] if only == "array" || only == "object")
+        && schema.get("enum").is_none()
+    {
         names = vec![kind_of(root, schema, 2)];
     }
     let last = names.pop().map(|last| with_description(root, schema, last));
@@ -117,7 +119,8 @@ pub(crate) fn shape(entry: &Entry, violations: &[Violation]) -> Option<String> {
     }
     let mut parts = SHAPE_PARTS;
     let written = shape_of(&entry.schema, &entry.schema, &mut parts);
-    (written.len() <= SHAPE && written.chars().filter(|letter| matches!(letter, '{' | '[')).count() > 1).then_some(written)
+    (written.len() <= SHAPE && written.chars().filter(|letter| matches!(letter, '{' | '[')).count() > 1)
+        .then_some(written)
 }
 
 fn shape_of(root: &Value, schema: &Value, parts: &mut usize) -> String {
@@ -132,7 +135,8 @@ fn shape_of(root: &Value, schema: &Value, parts: &mut usize) -> String {
                 let inside = properties.and_then(|properties| properties.get(name)).unwrap_or(&Value::Null);
                 format!("{}:{}", Value::from(name), shape_of(root, inside, parts))
             };
-            let fields: Vec<String> = required.into_iter().flatten().filter_map(Value::as_str).map(field).collect();
+            let fields: Vec<String> =
+                required.into_iter().flatten().filter_map(Value::as_str).map(field).collect();
             format!("{{{}}}", fields.join(","))
         }
         Some("array") => match resolved.get("items") {

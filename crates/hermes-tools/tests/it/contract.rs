@@ -22,7 +22,8 @@ fn an_example_must_fit_the_functions_type_as_well_as_the_schema() {
             .example(json!({ "pages": pages }))
     };
     let register = |spec| {
-        ToolRegistry::new().register(spec, |_: Pages, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) })
+        ToolRegistry::new()
+            .register(spec, |_: Pages, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) })
     };
     register(spec(7)).unwrap();
     let refused = register(spec(300)).unwrap_err().to_string();

@@ -31,8 +31,13 @@ fn each_wrong_call_of_a_public_run_gets_feedback_to_correct_it_by() {
         let name = legal(&line.tool);
         if let Some(schema) = line.schema {
             // As an MCP server's tool is registered: its schema keeps its own meaning about unknown fields.
-            let spec = ToolSpec::new(name, "").input_schema(schema).effect(Effect::ReadOnly).unknown_fields(UnknownFields::AsSchema);
-            registry.register(spec, |_: Value, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) }).unwrap();
+            let spec = ToolSpec::new(name, "")
+                .input_schema(schema)
+                .effect(Effect::ReadOnly)
+                .unknown_fields(UnknownFields::AsSchema);
+            registry
+                .register(spec, |_: Value, _: CallContext| async { Ok::<Value, ToolError>(Value::Null) })
+                .unwrap();
             continue;
         }
         calls += 1;
