@@ -15,7 +15,7 @@ pub struct SessionConfig {
     /// How many turns fold at once (S4: 4). Up to `window_turns + fold_batch - 1` turns are sent whole in between.
     pub fold_batch: usize,
     /// How much of what the budget leaves beside the system prompt trimming aims at, in percent: above it, results of earlier turns shrink and old
-    /// turns fold, though the whole would still fit; what a current turn needs beyond it, it gets. 100 turns this off. Our choice: 45, which sends
+    /// turns fold, though the whole would still fit; what a current turn needs beyond it, it gets. 100 turns this off. Our choice: 40, which sends
     /// a quarter of the tokens of the measured logs (`docs/benchmarks.md`).
     pub aim_percent: u8,
     /// How many turns stay whole, the current one included, when turns fold for the sake of that aim. Our choice: 4.
@@ -42,7 +42,7 @@ impl Default for SessionConfig {
         Self {
             window_turns: 12,
             fold_batch: 4,
-            aim_percent: 45,
+            aim_percent: 40,
             aim_turns: 4,
             sticky_budget: Tokens::new(1_000),
             summary_max: Tokens::new(600),

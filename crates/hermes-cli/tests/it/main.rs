@@ -13,4 +13,5 @@ mod live;
 mod program;
 mod secret;
 mod service;
+mod sessions;
 mod story;
