@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use hermes_sqlite::{Durability, SqliteConfig};
 ///
-/// let config = SqliteConfig::from_url("sqlite://hermes.db")?.with_durability(Durability::Full);
+/// let config = SqliteConfig::from_url("sqlite://hermes.db")?.with_durability(Durability::Normal);
 /// assert_eq!(config.path.as_deref(), Some(std::path::Path::new("hermes.db")));
 /// assert_eq!(SqliteConfig::from_url("sqlite::memory:")?.path, None);
 /// # Ok::<(), hermes_core::StoreError>(())
@@ -39,10 +39,12 @@ pub struct SqliteConfig {
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// A failure of power or of the operating system may take the last writes with it, but damages nothing
-    /// (`synchronous = NORMAL`). Writes do not wait for the disk.
-    #[default]
+    /// (`synchronous = NORMAL`). Writes do not wait for the disk. What a lost write said of an effect on the world is lost with it: after a failure of
+    /// power a call may be carried out that had been carried out before (T8).
     Normal,
-    /// It takes nothing that was acknowledged, as far as the disk keeps its word (`synchronous = FULL`). Each write waits for the disk.
+    /// It takes nothing that was acknowledged, as far as the disk keeps its word (`synchronous = FULL`). Each write waits for the disk. The
+    /// default, since the log is the journal of what was done.
+    #[default]
     Full,
 }
 
@@ -155,8 +157,9 @@ mod tests {
 
     #[test]
     fn settings_left_out_have_their_defaults_and_unknown_ones_are_refused() {
-        let config: SqliteConfig = serde_json::from_str(r#"{"path":"a.db","durability":"full"}"#).unwrap();
-        assert_eq!(config, SqliteConfig::new("a.db").with_durability(Durability::Full));
+        let config: SqliteConfig = serde_json::from_str(r#"{"path":"a.db","durability":"normal"}"#).unwrap();
+        assert_eq!(config, SqliteConfig::new("a.db").with_durability(Durability::Normal));
+        assert_eq!(SqliteConfig::default().durability, Durability::Full);
         assert!(serde_json::from_str::<SqliteConfig>(r#"{"pth":"a.db"}"#).is_err());
     }
 }

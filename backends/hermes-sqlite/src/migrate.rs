@@ -23,17 +23,24 @@ const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS hermes_migration (
 /// Brings a database file up to date, one process at a time.
 pub(crate) async fn file(options: &SqliteConnectOptions, path: &Path) -> Result<(), Error> {
     let mut conn = options.clone().create_if_missing(true).connect().await?;
-    if pending(&mut conn).await?.is_empty() && is_wal(&mut conn).await? {
-        return Ok(conn.close().await?);
+    let done = bring_up_to_date(&mut conn, path).await;
+    // Closed also after a refusal, so that nothing is left beside a database that was not touched.
+    let closed = conn.close().await;
+    let _lock = done?;
+    Ok(closed?)
+}
+
+/// Gives the lock where there was something to do, to be held until the connection is closed.
+async fn bring_up_to_date(conn: &mut SqliteConnection, path: &Path) -> Result<Option<File>, Error> {
+    if pending(conn).await?.is_empty() && is_wal(conn).await? {
+        return Ok(None);
     }
     let lock = lock(path).await?;
     // The switch to a write-ahead log cannot wait for other connections, which is why it happens under the lock, once; it
     // stays with the file. A database that must not be touched has been refused above.
-    sqlx::query("PRAGMA journal_mode = WAL").execute(&mut conn).await?;
-    apply(&mut conn).await?;
-    conn.close().await?;
-    drop(lock);
-    Ok(())
+    sqlx::query("PRAGMA journal_mode = WAL").execute(&mut *conn).await?;
+    apply(conn).await?;
+    Ok(Some(lock))
 }
 
 /// Applies what is missing, all or nothing.

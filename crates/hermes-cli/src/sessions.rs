@@ -6,6 +6,7 @@ mod tell;
 
 use std::io::{BufReader, BufWriter, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes::core::{HolderId, Limit, LogQuery, Owner, PageRequest, SearchQuery, Seq, SessionId};
@@ -31,7 +32,7 @@ pub(crate) async fn run(args: SessionsArgs) -> Result<(), Error> {
     let place = Place::find(args.data_dir.as_deref(), args.config.as_deref())?;
     let store = hermes::connect(&args.store.unwrap_or(place.store_url)).await?;
     let care = Care {
-        sessions: Sessions::from_arc(store.sessions.clone()).with_counter(TiktokenCounter::o200k()),
+        sessions: Sessions::from_arc(Arc::clone(&store.sessions)).with_counter(TiktokenCounter::o200k()),
         store,
         owner: place.owner,
         tell: Tell::new(Output::of(args.json)),

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 /// `said` begins with the assistant's last text before the turn, if there is one, so that a "yes" of the user can be told to
 /// accept it. `tool_texts` are what tools gave in this turn and in those before it that the model still saw: they are there to
 /// recognise what is only repeated from them, and never reach the extractor (R10). Summaries and recalled memories
-/// do not belong in `said`; recalled memories belong in `recalled`.
+/// do not belong in `said`; they belong in `summaries` and `recalled`, for the same purpose.
 #[derive(Debug, Clone)]
 pub struct TurnTranscript {
     /// The session.
@@ -22,6 +22,8 @@ pub struct TurnTranscript {
     pub tool_texts: Vec<ToolText>,
     /// The memories that the model was shown in this turn.
     pub recalled: Vec<String>,
+    /// The summaries of earlier turns that the model was shown in this turn.
+    pub summaries: Vec<String>,
     /// Names of the tools that were called with success in this turn, for recognising habits.
     pub tools_used: Vec<String>,
     /// The user's time zone.
@@ -60,6 +62,7 @@ impl TurnTranscript {
             said: Vec::new(),
             tool_texts: Vec::new(),
             recalled: Vec::new(),
+            summaries: Vec::new(),
             tools_used: Vec::new(),
             time_zone: TimeZone::UTC,
             at,
@@ -89,6 +92,13 @@ impl TurnTranscript {
     #[must_use]
     pub fn with_tool(mut self, seq: Seq, text: impl Into<String>) -> Self {
         self.tool_texts.push(ToolText { seq, text: text.into() });
+        self
+    }
+
+    /// Adds a summary of earlier turns that the model was shown.
+    #[must_use]
+    pub fn with_summary(mut self, text: impl Into<String>) -> Self {
+        self.summaries.push(text.into());
         self
     }
 

@@ -165,8 +165,14 @@ impl ToolRegistry {
             Ok(queries) => queries,
             Err(error) => return ignored(&error),
         };
-        let near = |query: &Embedding| vectors.rows.iter().map(|row| f64::from(row.cosine(query))).collect();
-        Some(queries.iter().map(near).collect())
+        // Tool by tool: each vector is fetched once for all texts.
+        let mut near = vec![Vec::with_capacity(vectors.rows.len()); queries.len()];
+        for row in &vectors.rows {
+            for (query, near) in queries.iter().zip(&mut near) {
+                near.push(f64::from(row.cosine(query)));
+            }
+        }
+        Some(near)
     }
 
     async fn vectors(&self, embedder: &Arc<dyn Embedder>, index: &Index) -> Option<Arc<Vectors>> {

@@ -171,7 +171,7 @@ async fn any_patience_and_any_number_of_readers_will_do() {
     for (wait, readers) in [(Duration::ZERO, 0), (Duration::MAX, 1)] {
         let folder = tempfile::tempdir().unwrap();
         let config = SqliteConfig::new(folder.path().join("hermes.db"));
-        let config = config.with_busy_timeout(wait).with_readers(readers).with_durability(Durability::Full);
+        let config = config.with_busy_timeout(wait).with_readers(readers).with_durability(Durability::Normal);
         let store = SqliteStore::with_config(config).await.unwrap();
         let id = session(&store).await;
         store.append(&owner(), id, Seq::START, &two("a", "b"), guard()).await.unwrap();

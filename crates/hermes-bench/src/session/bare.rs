@@ -41,7 +41,7 @@ impl Bare {
                     .filename(place.file(database))
                     .create_if_missing(true)
                     .journal_mode(SqliteJournalMode::Wal)
-                    .synchronous(SqliteSynchronous::Normal)
+                    .synchronous(SqliteSynchronous::Full)
                     .disable_statement_logging()
                     .connect()
                     .await?;

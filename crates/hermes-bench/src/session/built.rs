@@ -10,9 +10,9 @@ use crate::session::text::{MESSAGES_A_TURN, Turns, text_bytes};
 use crate::store::{Place, owner};
 use crate::timing::timed;
 
-/// What every context of this measure is assembled for: a window's turns fit.
+/// What every context of this measure is assembled for: so roomy that a window stays whole, below the aim of trimming.
 pub(crate) fn spec() -> ContextSpec {
-    ContextSpec::new(Budget::new(16_000)).with_system("You are a travel agent. Answer briefly.")
+    ContextSpec::new(Budget::new(32_000)).with_system("You are a travel agent. Answer briefly.")
 }
 
 /// A log of a certain length.

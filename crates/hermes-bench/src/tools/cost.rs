@@ -229,6 +229,10 @@ async fn turns_of_a_session(data: &Path) -> Result<Session, BoxError> {
             shares.push(common as f64 / before.len() as f64);
         }
         before = list;
+        let has = |group: &Vec<String>| {
+            group.iter().filter_map(|id| corpus.name_of(id)).any(|name| selection.sent.contains(&name))
+        };
+        turns_served += usize::from(step.gold_groups.iter().all(has));
         used.extend(
             step.gold_groups
                 .iter()

@@ -10,3 +10,4 @@ mod learn;
 mod recall;
 mod rights;
 mod support;
+mod taint;
