@@ -33,7 +33,7 @@ pub struct ExtractionInput {
     pub said_at: ZonedDateTime,
     /// The user's language.
     pub language: Language,
-    /// Whether the user asked in this turn to remember something.
+    /// Whether the user asked in this turn to remember something; it need not be what a line proves.
     pub command: Command,
 }
 

@@ -10,7 +10,7 @@ use crate::fill::quoted;
 use crate::implicit::{Observation, Observed};
 use crate::memory::Memory;
 use crate::redact::masked;
-use crate::taint::{self, DropReason, Proof};
+use crate::taint::{DropReason, Evidence, Proof};
 use crate::transcript::TurnTranscript;
 use crate::write::{NewMemory, Written};
 
@@ -77,8 +77,8 @@ impl Memory {
         if !self.config.explicit.is_on() || !turn.said.iter().any(|said| said.role == Role::User) {
             return;
         }
-        let input = taint::input(turn);
-        let drafts = match self.extract(&input).await {
+        let evidence = Evidence::of(turn);
+        let drafts = match self.extract(&evidence.input).await {
             None => return,
             Some(Ok(drafts)) => drafts,
             Some(Err(error)) => {
@@ -89,7 +89,7 @@ impl Memory {
         };
         report.extraction = Extraction::Read { proposed: drafts.len() };
         for draft in drafts {
-            match self.checked(&draft, &input, turn) {
+            match self.checked(&draft, &evidence, turn) {
                 Err(reason) => report.dropped.push(Dropped { kind: draft.kind, reason }),
                 Ok(new) => match self.settle(self.record(&turn.owner, new, self.clock.now())).await {
                     Ok(written) => report.written.push(written),
@@ -119,7 +119,7 @@ impl Memory {
     fn checked(
         &self,
         draft: &Draft,
-        input: &ExtractionInput,
+        evidence: &Evidence<'_>,
         turn: &TurnTranscript,
     ) -> Result<NewMemory, DropReason> {
         let confidence = draft
@@ -131,9 +131,9 @@ impl Memory {
             _ => DropReason::Unusable,
         })?;
         let draft = Draft { content, ..draft.clone() };
-        let Proof { source, mut provenance } = taint::prove(&draft, input, turn)?;
+        let Proof { source, mut provenance } = evidence.prove(&draft)?;
         provenance.quote = provenance.quote.map(|quote| masked(&quote));
-        let content = finished(&draft, &input.said_at);
+        let content = finished(&draft, &evidence.input.said_at);
         Ok(NewMemory {
             layer: layer(draft.kind, source),
             kind: draft.kind,

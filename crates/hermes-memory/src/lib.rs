@@ -13,8 +13,8 @@
 //! Two layers keep records: the *episodic* one for days (preferences and events as they were said), the *semantic* one for good (facts,
 //! and what was said again or asked to be remembered). The third layer, the working one, is the session itself.
 //!
-//! Deciding is done by pure functions, each in a file of its own: what passes and in which order (`fuse`), what may be learned (`taint`),
-//! what becomes of a new memory beside an old one (`conflict`), what may fill a missing argument ([`fill`]).
+//! Deciding is done by pure functions, each in a file of its own: what passes and in which order (`fuse`), what the user asks for (`ask`),
+//! what may be learned (`taint`), what becomes of a new memory beside an old one (`conflict`), what may fill a missing argument ([`fill`]).
 //!
 //! # What this crate does not do
 //! It opens no store and calls no service but through the traits of `hermes-core`; it starts no task of its own: whoever calls
@@ -45,6 +45,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod ask;
 mod block;
 mod config;
 mod conflict;

@@ -95,6 +95,42 @@ fn is_telling(term: &str) -> bool {
     term.chars().nth(1).is_some() && !term.chars().any(|letter| GRAMMAR.contains(letter))
 }
 
+/// Short English words that are in many texts without being a name of anything; sorted.
+const COMMON_SHORT: &[&str] = &["am", "cm", "id", "kg", "km", "mm", "no", "pm", "up"];
+
+/// Chinese characters that often stand alone in data without being a name of anything.
+const COMMON_SINGLES: &str = "年月日时分秒元号个点周天次第共约至到为及等无有在就都会要能去来上下中大小好对行";
+
+/// The words by which a text that somebody else gave is known when it is repeated: the telling ones, and names as short as `Bo`
+/// or, where it stands alone, `王`.
+pub(crate) fn marks(text: &str) -> BTreeSet<String> {
+    let mut marks = telling(text);
+    marks.extend(rank_terms(text).into_iter().filter(|term| is_short_name(term)));
+    marks
+}
+
+/// The words by which a text may repeat the [`marks`] of another: those, and every Chinese character, since a name of one of them
+/// stands in a sentence without a gap.
+pub(crate) fn traces(text: &str) -> BTreeSet<String> {
+    let mut traces = marks(text);
+    traces.extend(text.chars().map(String::from).filter(|letter| is_short_name(letter)));
+    traces
+}
+
+fn is_short_name(term: &str) -> bool {
+    if term.is_ascii() {
+        return term.len() == 2
+            && term.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && COMMON_SHORT.binary_search(&term).is_err()
+            && COMMON_STEMS.binary_search(&term).is_err();
+    }
+    let mut letters = term.chars();
+    let single = letters.next().filter(|letter| ('\u{4e00}'..='\u{9fff}').contains(letter));
+    single.is_some_and(|letter| {
+        letters.next().is_none() && !GRAMMAR.contains(letter) && !COMMON_SINGLES.contains(letter)
+    })
+}
+
 /// A text as far as it matters for comparing: letters and digits only, lower case, compatibility forms made plain.
 pub(crate) fn folded(text: &str) -> String {
     strip_invisible(text)
@@ -122,6 +158,7 @@ mod tests {
     #[test]
     fn the_tables_can_be_searched() {
         assert!(COMMON_STEMS.is_sorted());
+        assert!(COMMON_SHORT.is_sorted());
         assert!(COMMON.is_some());
     }
 
@@ -132,6 +169,16 @@ mod tests {
         assert!(telling("the user likes it, please tell me what you know").is_empty());
         assert!(telling("用户喜欢").is_empty());
         assert_eq!(telling("Book the Sichuan place"), ["sichuan".to_owned()].into());
+    }
+
+    #[test]
+    fn short_names_are_known_again() {
+        assert_eq!(
+            marks(r#"{"nick":"Bo","age":5,"at":"5 pm"}"#),
+            ["age", "bo", "nick"].map(String::from).into()
+        );
+        assert_eq!(marks("姓：王，12 月"), ["12", "姓", "王"].map(String::from).into());
+        assert!(traces("您姓王").is_superset(&["姓", "王"].map(String::from).into()));
     }
 
     #[test]

@@ -49,6 +49,8 @@ impl Session {
                 context = assemble(&view, &spec, config, counter)?;
             }
             metadata.remaining = Some(context.remaining());
+            // The summariser may have taken its time, and a clone of this handle have marked a message meanwhile.
+            metadata.sticky = self.metadata().sticky;
             match self.put_context(metadata).await {
                 Ok(()) => context.folding.done = true,
                 Err(error) => {

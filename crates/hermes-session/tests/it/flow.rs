@@ -1,8 +1,12 @@
 //! Sessions through a store: folding over time, conflicts, leases, and what a context costs.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hermes_core::{HolderId, NewMessage, Seq, SummaryOrigin, Tokens, WriteGuard};
+use hermes_core::{
+    HolderId, ModelError, NewMessage, Seq, Summarizer, SummaryOrigin, SummaryRequest, Tokens, WriteGuard,
+    async_trait,
+};
 use hermes_inmemory::InMemoryStore;
 use hermes_session::{Budget, Context, ContextSpec, Error, Part, Session, SessionConfig, Sessions};
 use hermes_testkit::fake::{FailingStore, Fault, ManualClock};
@@ -215,6 +219,33 @@ async fn a_message_marked_by_call_stays_when_its_turn_folds() {
     assert_eq!(sticky.len(), 1);
     assert!(texts(&last)[1].ends_with("[the assistant:]\nStep 1 is done."), "{:?}", texts(&last)[1]);
     assert_eq!(session.metadata().sticky, [Seq::new(2)]);
+}
+
+/// A summariser that takes its time, in which a clone of the session marks a message.
+#[derive(Debug)]
+struct MarksMeanwhile(Arc<OnceLock<Session>>);
+
+#[async_trait]
+impl Summarizer for MarksMeanwhile {
+    async fn summarize(&self, _request: SummaryRequest) -> Result<String, ModelError> {
+        self.0.get().unwrap().mark_sticky(Seq::new(3)).await.unwrap();
+        Ok("Steps were taken.".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_mark_that_is_made_while_turns_fold_is_kept() {
+    let place = Arc::new(OnceLock::new());
+    let session = sessions().with_summarizer(MarksMeanwhile(Arc::clone(&place)));
+    let session = session.create(&owner(), "marks").await.unwrap();
+    place.set(session.clone()).unwrap();
+    for n in 1..=16 {
+        turn(&session, n).await;
+    }
+    session.refresh().await.unwrap();
+    let metadata = session.metadata();
+    assert_eq!(metadata.sticky, [Seq::new(3)]);
+    assert_eq!(metadata.summary.unwrap().text, "Steps were taken.");
 }
 
 #[tokio::test]
