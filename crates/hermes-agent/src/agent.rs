@@ -10,15 +10,15 @@ use hermes_memory::Memory;
 use hermes_session::{Session, Sessions};
 use hermes_tools::ToolRegistry;
 use hermes_tools::builtin::{FindTools, ReadArtifact};
-use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::config::AgentConfig;
+use crate::erase::Erasable;
 use crate::error::{BuildError, Error};
 use crate::fallback::Models;
 use crate::line::Line;
-use crate::run::{Events, Run};
+use crate::run::{self, Run};
 use crate::suspend::{Approval, Pending, PendingCall};
 use crate::telemetry;
 use crate::turn::{Start, Turn};
@@ -26,7 +26,7 @@ use crate::turn::{Start, Turn};
 /// A model with sessions, tools and memory, which drives turns. Cloning it is cheap.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    parts: Arc<Parts>,
+    pub(crate) parts: Arc<Parts>,
     runs: TaskTracker,
 }
 
@@ -36,6 +36,7 @@ pub(crate) struct Parts {
     pub(crate) models: Models,
     pub(crate) sessions: Sessions,
     pub(crate) state: Option<Arc<dyn StateStore>>,
+    pub(crate) erasable: Erasable,
     pub(crate) tools: ToolRegistry,
     pub(crate) memory: Option<Memory>,
     pub(crate) system: Option<String>,
@@ -145,14 +146,15 @@ impl Agent {
 
     fn drive(&self, session: &Session, start: Start) -> Run {
         let cancel = CancelHandle::new();
-        let (sender, receiver) = mpsc::channel(self.parts.config.event_buffer.max(1));
-        let turn = Turn::new(Arc::clone(&self.parts), session.clone(), Events(sender), cancel.clone());
+        let (events, ending, receiver) = run::channel(self.parts.config.event_buffer, cancel.signal());
+        let turn = Turn::new(Arc::clone(&self.parts), session.clone(), events, cancel.clone());
         let span = telemetry::turn_span(session.id());
-        let task = self.runs.spawn(turn.run(start).instrument(span));
+        let task = self.runs.spawn(turn.run(start, ending).instrument(span));
         Run::new(receiver, cancel, task)
     }
 
-    /// Waits until every run of this agent and its clones has ended, those included whose [`Run`] was dropped.
+    /// Waits until every run of this agent and its clones has ended and memory has learned from it, those included whose [`Run`] was
+    /// dropped.
     pub async fn settled(&self) {
         self.runs.close();
         self.runs.wait().await;
@@ -271,6 +273,7 @@ impl AgentBuilder {
         let first = self.model.ok_or(BuildError { part: "a model", method: "model" })?;
         let mut sessions = self.sessions.ok_or(BuildError { part: "a session store", method: "store" })?;
         let mut tools = self.tools.unwrap_or_default();
+        let erasable = Erasable { artifacts: self.artifacts.clone(), idempotency: self.idempotency.clone() };
         if let (Some(store), false) = (self.idempotency, tools.has_idempotency()) {
             tools = tools.with_idempotency(store);
         }
@@ -301,6 +304,7 @@ impl AgentBuilder {
             models: Models { first, fallbacks: self.fallbacks },
             sessions: sessions.with_clock(Arc::clone(&clock)),
             state: self.state,
+            erasable,
             tools: tools.with_clock(Arc::clone(&clock)),
             memory: self.memory,
             system: self.system,

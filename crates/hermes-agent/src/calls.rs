@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::error::Error;
 use crate::event::{AgentEvent, StopReason};
 use crate::fill::MemoryFiller;
-use crate::limits::{LoopGuard, Verdict, advice, warning};
+use crate::limits::{LoopGuard, Verdict, advice, too_many, warning};
 use crate::log::StepJournal;
 use crate::run::Events;
 use crate::suspend::{Pending, PendingCall};
@@ -39,8 +39,13 @@ impl Turn {
     ) -> Result<Option<StopReason>, Error> {
         let mut stop = None;
         let (mut wanted, mut warned) = (Vec::new(), Vec::new());
-        for call in calls {
+        for (place, call) in calls.iter().enumerate() {
             self.events.tell(AgentEvent::ToolCall { call: call.clone() }).await;
+            if place >= self.parts.config.max_calls {
+                let blocked = ToolOutcome::failure(FailureKind::Blocked, too_many(ground.language));
+                self.log_result(call, step, blocked, None).await?;
+                continue;
+            }
             let verdict = circles.check(call);
             if matches!(verdict, Verdict::Block | Verdict::Stop) {
                 let blocked = ToolOutcome::failure(FailureKind::Blocked, advice(ground.language));

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct AgentConfig {
     /// The most model requests of one turn: 16.
     pub max_steps: u32,
+    /// The most calls of one step that are carried out: 32. The others are answered as blocked.
+    pub max_calls: usize,
     /// The most time of one turn: 10 minutes. A running model request or call is cancelled then.
     pub max_time: Duration,
     /// The most time that memory gets to learn from a turn, after its answer: 60 s.
@@ -60,6 +62,7 @@ impl Default for AgentConfig {
     fn default() -> Self {
         Self {
             max_steps: 16,
+            max_calls: 32,
             max_time: Duration::from_secs(600),
             max_learning: Duration::from_secs(60),
             context_tokens: None,

@@ -28,6 +28,9 @@ pub enum Error {
     /// Another store failed.
     #[error("a store failed while the turn ran")]
     Store(#[from] StoreError),
+    /// The memory failed in an operation of its own; a recall or a lesson that fails does not fail a turn.
+    #[error("the memory failed")]
+    Memory(#[source] hermes_memory::Error),
     /// No model answered, the fallbacks included. The last one's error is the source.
     #[error("no model answered ({model} was the last one asked)")]
     Model {
@@ -47,6 +50,9 @@ pub enum Error {
         /// What tools and answer take.
         reserved: u32,
     },
+    /// The user said nothing. Nothing was logged.
+    #[error("there is nothing to answer: the message has no text and no file")]
+    Blank,
     /// The task that drove the turn ended abnormally.
     #[error("the turn's task ended abnormally: {reason}")]
     Task {

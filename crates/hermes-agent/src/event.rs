@@ -120,14 +120,14 @@ pub enum AgentEvent {
         /// The whole answer.
         text: String,
     },
-    /// What memory took from the turn, after the answer (R3, R4).
+    /// What memory took from the turn (R3, R4). It follows [`Finished`](Self::Finished), so that nobody waits for it.
     Learned {
         /// What was written, in words.
         written: Vec<String>,
         /// What went wrong, where something did.
         trouble: Option<String>,
     },
-    /// The run has ended.
+    /// The turn has ended.
     Finished {
         /// Why.
         stop: StopReason,

@@ -32,9 +32,6 @@ fn report(learned: &LearnReport) -> (Vec<String>, Option<String>) {
     (records.chain(habits).collect(), failed)
 }
 
-/// How far back tool results are looked through for what an assistant's sentence may only repeat (R10).
-const TAINT_MESSAGES: usize = 200;
-
 impl Turn {
     /// What memory may learn from the turn; `None` without a memory.
     pub(crate) async fn lesson(&self, ground: &Ground) -> Option<Lesson> {
@@ -42,9 +39,9 @@ impl Turn {
         Some(Lesson { recall: Arc::clone(&ground.recall), transcript: self.transcript(ground).await })
     }
 
-    /// Lets memory learn, for a bounded time. Its failure is told and costs the turn nothing.
-    pub(crate) async fn learn(&self, lesson: Lesson) {
-        let Some(memory) = &self.parts.memory else { return };
+    /// Lets memory learn, for a bounded time, and says what came of it. Its failure costs the turn nothing.
+    pub(crate) async fn learn(&self, lesson: Lesson) -> Option<AgentEvent> {
+        let memory = self.parts.memory.as_ref()?;
         let work = async {
             if let Err(error) = memory.mark_recalled(self.log.session().owner(), &lesson.recall).await {
                 tracing::warn!(%error, "the recall could not be counted");
@@ -58,7 +55,7 @@ impl Turn {
         let (written, trouble) = tokio::time::timeout(limit, work)
             .await
             .unwrap_or_else(|_| (Vec::new(), Some(format!("learning took longer than {limit:?}"))));
-        self.events.tell(AgentEvent::Learned { written, trouble }).await;
+        Some(AgentEvent::Learned { written, trouble })
     }
 
     async fn transcript(&self, ground: &Ground) -> Result<TurnTranscript, Error> {
@@ -68,21 +65,22 @@ impl Turn {
         let mut transcript = TurnTranscript::new(session.owner().clone(), session.id(), at)
             .with_time_zone_name(zone.as_deref());
         transcript.recalled = ground.recall.items.iter().map(|item| item.record.content.clone()).collect();
+        if let Some(summary) = session.metadata().summary {
+            transcript = transcript.with_summary(summary.text);
+        }
         for message in self.messages_since(ground.turn).await? {
             transcript = self.take(transcript, &message, ground.turn);
         }
         Ok(transcript)
     }
 
-    /// The last messages of the log, from some before the turn on, oldest first.
+    /// The messages that the model saw whole, and the one before the turn, oldest first: what an assistant says may only repeat what a
+    /// tool gave in any turn that was sent (R10).
     async fn messages_since(&self, turn: Seq) -> Result<Vec<Message>, Error> {
-        let last = self.log.session().last().get();
-        let from = turn
-            .get()
-            .saturating_sub(1)
-            .min(last.saturating_sub(u64::try_from(TAINT_MESSAGES).unwrap_or(u64::MAX)));
+        let before = Seq::new(turn.get().saturating_sub(1));
+        let from = self.first_sent.map_or(before, |first| first.min(before));
         let mut messages = Vec::new();
-        let mut query = LogQuery::forward(Seq::new(from), Limit::MAX);
+        let mut query = LogQuery::forward(from, Limit::MAX);
         loop {
             let page = self.log.session().history(&query).await?;
             query = LogQuery::forward(

@@ -3,7 +3,7 @@
 //! It is derived from the log and can be made anew at any time; the state store keeps how far it was read, so that a turn
 //! reads only what came since.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use hermes_core::{
     Body, CallId, Effect, Expected, IdempotencyKey, Limit, LogQuery, Message, NewState, Seq, StateKey,
@@ -28,8 +28,8 @@ const ENTRIES: usize = 500;
 pub(crate) struct Ledger {
     through: Seq,
     entries: Vec<LedgerEntry>,
-    /// Journal entries whose result has not been seen.
-    open: HashMap<CallId, Begun>,
+    /// Journal entries of the last step whose result has not been seen: some models give one id to several calls.
+    open: HashMap<CallId, VecDeque<Begun>>,
 }
 
 /// A call that has begun.
@@ -104,14 +104,18 @@ impl Ledger {
     fn take(&mut self, message: &Message, tools: &ToolRegistry) {
         self.through = message.seq();
         match message.body() {
+            // Ids are told apart within a step only.
+            Body::Assistant { .. } => self.open.clear(),
             Body::CallStarted(started) if has_effect(tools, &started.tool) => {
                 let arguments = hermes_text::mask_secrets(started.arguments.as_str()).into_owned();
                 let arguments = hermes_text::truncate_chars(&arguments, ARGUMENT_CHARS).into_owned();
                 let (tool, key) = (started.tool.clone(), started.key.clone());
-                self.open.insert(started.call.clone(), Begun { tool, arguments, key });
+                let begun = Begun { tool, arguments, key };
+                self.open.entry(started.call.clone()).or_default().push_back(begun);
             }
             Body::ToolResult(result) => {
-                let Some(Begun { tool, arguments, key }) = self.open.remove(&result.call) else { return };
+                let begun = self.open.get_mut(&result.call).and_then(VecDeque::pop_front);
+                let Some(Begun { tool, arguments, key }) = begun else { return };
                 let known = match result.failure {
                     None => true,
                     Some(hermes_core::FailureKind::OutcomeUnknown) => false,
@@ -136,7 +140,7 @@ impl Ledger {
     pub(crate) fn block(&self, first: Option<Seq>, lines: usize, language: Language) -> Option<String> {
         let trimmed: Vec<_> =
             self.entries.iter().filter(|entry| first.is_none_or(|first| entry.seq < first)).collect();
-        if trimmed.is_empty() {
+        if trimmed.is_empty() || lines == 0 {
             return None;
         }
         let mut text = match language {

@@ -4,6 +4,7 @@ mod agent;
 mod begin;
 mod calls;
 mod config;
+mod erase;
 mod error;
 mod event;
 mod fallback;

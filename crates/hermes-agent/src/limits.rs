@@ -61,6 +61,16 @@ pub(crate) fn advice(language: Language) -> &'static str {
     }
 }
 
+/// What the model is told about a call beyond the most of one step.
+pub(crate) fn too_many(language: Language) -> &'static str {
+    match language {
+        Language::English => {
+            "this call was not run: there were too many calls in one step. Make fewer at once"
+        }
+        Language::Chinese => "此调用未执行：单步中的调用过多，请减少一次发起的调用",
+    }
+}
+
 /// What the model is told beside the result of a call that begins to go in circles.
 pub(crate) fn warning(language: Language) -> &'static str {
     match language {

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 
 use crate::error::Error;
 use crate::event::AgentEvent;
+use crate::step::is_partial;
 use crate::suspend::{Pending, judge, late, superseded};
 use crate::turn::{Start, Turn};
 
@@ -73,10 +74,9 @@ impl Turn {
         if waits {
             return Ok(Settled::Waiting);
         }
-        let answered = messages
-            .iter()
-            .rfind(|m| m.kind() != Kind::CallStarted)
-            .is_some_and(|last| last.role() == Role::Assistant && last.kind() == Kind::Text);
+        let answered = messages.iter().rfind(|m| m.kind() != Kind::CallStarted).is_some_and(|last| {
+            last.role() == Role::Assistant && last.kind() == Kind::Text && !is_partial(last)
+        });
         Ok(if answered { Settled::Nothing } else { Settled::Unanswered { turn, text: first.text() } })
     }
 

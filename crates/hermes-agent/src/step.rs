@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hermes_core::{
-    Body, ChatMessage, ChatReply, ChatRequest, ContentPart, FinishReason, NewMessage, ProviderMetadata,
-    StepId, Tokens, ToolCall, ToolChoice, ToolSpec,
+    Body, ChatMessage, ChatReply, ChatRequest, ContentPart, FinishReason, JsonText, Message, NewMessage,
+    ProviderMetadata, StepId, Tokens, ToolCall, ToolChoice, ToolSpec,
 };
 use hermes_memory::time_zone;
 use hermes_session::{Budget, Context, ContextSpec};
@@ -24,6 +24,9 @@ pub(crate) struct Reply {
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) finish: Option<FinishReason>,
 }
+
+/// How often the ledger is fitted into a context: five halvings of its lines leave one, and one more round shows what they let fold.
+const LEDGER_TRIES: usize = 6;
 
 /// What a model's answer takes when the model does not say, and the share of the window that it takes at the most.
 const ANSWER_SHARE: u32 = 4;
@@ -50,10 +53,11 @@ impl Turn {
         self.enter(reply, &provider).await.map(Some)
     }
 
-    /// What the user has seen of an answer that was cut short stays in the log; its calls, which nobody has carried out, do not.
+    /// What the user has seen of an answer that was cut short stays in the log, marked as a part; its calls, which nobody has carried out,
+    /// do not.
     async fn keep_partial(&self, partial: ChatReply) -> Result<(), Error> {
         if !partial.text.is_empty() {
-            self.log.append(NewMessage::assistant(partial.text)).await?;
+            self.log.append(NewMessage::assistant(partial.text).with_provider(partial_mark())).await?;
         }
         Ok(())
     }
@@ -81,7 +85,9 @@ impl Turn {
         let counter = Arc::clone(self.parts.sessions.counter());
         let schema_tokens: Tokens = tools.iter().map(|spec| spec_tokens(spec, counter.as_ref())).sum();
         let context = self.context(ground, schema_tokens).await?;
-        self.folded = context.folded();
+        if let Some(first) = context.first_seq() {
+            self.first_sent = Some(self.first_sent.map_or(first, |sent| sent.min(first)));
+        }
         let tokens = RequestTokens::of(context.parts(), schema_tokens);
         self.events
             .tell(AgentEvent::Request {
@@ -102,7 +108,7 @@ impl Turn {
     }
 
     /// The context within what tools and answer leave, with memory and ledger beside the user's message (S13).
-    async fn context(&self, ground: &Ground, schema_tokens: Tokens) -> Result<Context, Error> {
+    async fn context(&mut self, ground: &Ground, schema_tokens: Tokens) -> Result<Context, Error> {
         let mut spec = ContextSpec::new(self.budget(schema_tokens)?);
         spec.system.clone_from(&self.parts.system);
         spec = spec.with_provider(self.parts.models.info().provider.clone());
@@ -111,13 +117,26 @@ impl Turn {
         if let Some(text) = ground.recall.text(ground.language, &zone) {
             spec = spec.with_beside(hermes_memory::BLOCK_LABEL, text);
         }
-        let context = session.context(spec.clone()).await?;
-        // Which effects have left the context is known once it is assembled; mostly none has, and it stands.
-        let lines = self.parts.config.ledger_lines;
-        match ground.ledger.block(context.first_seq(), lines, ground.language) {
-            Some(text) => Ok(session.context(spec.with_beside("done", text)).await?),
-            None => Ok(context),
+        let mut context = session.context(spec.clone()).await?;
+        self.folded = context.folded();
+        // Which effects have left the context is known once it is assembled; mostly none has, and it stands. Naming them may let more
+        // turns give way, and those have effects of their own.
+        let (mut lines, mut shown) = (self.parts.config.ledger_lines, None);
+        for _ in 0..LEDGER_TRIES {
+            let block = ground.ledger.block(context.first_seq(), lines, ground.language);
+            let Some(text) = block.clone().filter(|_| block != shown) else { break };
+            match session.context(spec.clone().with_beside("done", text)).await {
+                Ok(next) => {
+                    self.folded |= next.folded();
+                    (context, shown) = (next, block);
+                }
+                // The ledger must not keep a turn from fitting that fits without it.
+                Err(hermes_session::Error::Budget(_)) if lines > 1 => lines /= 2,
+                Err(hermes_session::Error::Budget(_)) => break,
+                Err(error) => return Err(error.into()),
+            }
         }
+        Ok(context)
     }
 
     fn budget(&self, schema_tokens: Tokens) -> Result<Budget, Error> {
@@ -144,19 +163,69 @@ impl Turn {
     }
 }
 
-/// A message as a provider takes it: arguments that the model wrote as no JSON object are refused by many in a history, so what stands
-/// there is an object that holds them.
+/// The key of our own opaque data; no provider is called so, and none gets it.
+const OWN: &str = "hermes";
+
+fn partial_mark() -> ProviderMetadata {
+    let mark = JsonText::from(&serde_json::json!({ "partial": true }));
+    ProviderMetadata::from([(OWN.to_owned(), mark)])
+}
+
+/// Whether a message is a part of an answer that was cut short: the turn has no answer yet (L5).
+pub(crate) fn is_partial(message: &Message) -> bool {
+    message.provider().contains_key(OWN)
+}
+
+/// A message as providers take it in a history. Many refuse arguments that are no JSON object and names that no tool may have, which a
+/// model can write all the same; what is sent back is mended, and the log keeps what came.
 fn replayable(message: Arc<ChatMessage>) -> Arc<ChatMessage> {
-    let ChatMessage::Assistant { content, calls, provider } = message.as_ref() else { return message };
-    if calls.iter().all(|call| replayed_arguments(&call.arguments) == call.arguments) {
-        return message;
+    match message.as_ref() {
+        ChatMessage::Assistant { content, calls, provider } if !calls.iter().all(is_replayable) => {
+            let mend = |call: &ToolCall| ToolCall {
+                id: call.id.clone(),
+                name: legal_name(&call.name),
+                arguments: replayed_arguments(&call.arguments).into_owned(),
+            };
+            let calls = calls.iter().map(mend).collect();
+            Arc::new(ChatMessage::Assistant { content: content.clone(), calls, provider: provider.clone() })
+        }
+        ChatMessage::Tool { call, tool, content } if legal_name(tool) != *tool => {
+            Arc::new(ChatMessage::Tool {
+                call: call.clone(),
+                tool: legal_name(tool),
+                content: content.clone(),
+            })
+        }
+        _ => message,
     }
-    let calls = calls
-        .iter()
-        .map(|call| ToolCall { arguments: replayed_arguments(&call.arguments).into_owned(), ..call.clone() });
-    Arc::new(ChatMessage::Assistant {
-        content: content.clone(),
-        calls: calls.collect(),
-        provider: provider.clone(),
-    })
+}
+
+fn is_replayable(call: &ToolCall) -> bool {
+    legal_name(&call.name) == call.name && replayed_arguments(&call.arguments) == call.arguments
+}
+
+/// The name with what no tool's name may hold replaced, and no longer than it may be (T2).
+fn legal_name(name: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String = name.chars().map(legal).take(64).collect();
+    if name.is_empty() { "_".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_tool_may_have_are_mended_for_a_history() {
+        let long = "x".repeat(70);
+        for (name, legal) in [
+            ("functions.x", "functions_x"),
+            ("get_weather", "get_weather"),
+            ("", "_"),
+            ("天气", "__"),
+            (&long, &long[..64]),
+        ] {
+            assert_eq!(legal_name(name), legal);
+        }
+    }
 }

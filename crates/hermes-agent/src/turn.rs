@@ -1,4 +1,4 @@
-//! The loop, top to bottom: settle, begin, recall, then step by step until the answer, then learn.
+//! The loop, top to bottom: settle, begin, recall, then step by step until the answer, then tell the end, then learn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::learn::Lesson;
 use crate::ledger::Ledger;
 use crate::limits::LoopGuard;
 use crate::log::Log;
-use crate::run::Events;
+use crate::run::{Ending, Events};
 use crate::settle::Settled;
 use crate::suspend::Approval;
 
@@ -50,6 +50,8 @@ pub(crate) struct Turn {
     pub(crate) selection: Option<Selection>,
     /// Whether the last context folded turns, so that the next request's beginning is new in any case.
     pub(crate) folded: bool,
+    /// The first message that a request of this turn held whole.
+    pub(crate) first_sent: Option<Seq>,
 }
 
 /// What is known about a turn once it has begun, and stays the same through its steps.
@@ -95,25 +97,33 @@ impl Turn {
             usage: Usage::default(),
             selection: None,
             folded: false,
+            first_sent: None,
         }
     }
 
-    /// Drives the turn to its end, lets memory learn from it, and tells how it ended.
-    pub(crate) async fn run(mut self, start: Start) {
+    /// Drives the turn to its end, tells how it ended, and lets memory learn from it.
+    pub(crate) async fn run(mut self, start: Start, mut ending: Ending) {
         match self.in_line(start).await {
             Ok(Ended { stop, lesson }) => {
-                // The session is free again: learning holds up nobody.
-                if let Some(lesson) = lesson {
-                    self.learn(lesson).await;
+                ending.end(Ok(AgentEvent::Finished { stop, steps: self.steps, usage: self.usage }));
+                // The session is free and the reply is out: learning holds up nobody (R3).
+                if let Some(lesson) = lesson
+                    && let Some(learned) = self.learn(lesson).await
+                {
+                    ending.learned(learned);
                 }
-                self.events.tell(AgentEvent::Finished { stop, steps: self.steps, usage: self.usage }).await;
             }
-            Err(error) => self.events.fail(error).await,
+            Err(error) => ending.end(Err(error)),
         }
     }
 
     /// Drives the turn once no earlier run of this agent drives the session.
     async fn in_line(&mut self, start: Start) -> Result<Ended, Error> {
+        if let Start::Message(message) = &start
+            && is_blank(message)
+        {
+            return Err(Error::Blank);
+        }
         let parts = Arc::clone(&self.parts);
         let _place = tokio::select! {
             biased;
@@ -203,6 +213,11 @@ impl Turn {
         }
         Ok(StopReason::MaxSteps)
     }
+}
+
+/// Whether the user said nothing: no file, and no text but white space.
+fn is_blank(message: &NewMessage) -> bool {
+    message.body.content().iter().all(|part| part.as_text().is_some_and(|text| text.trim().is_empty()))
 }
 
 /// Renews the lease for as long as it is polled; ends when it was lost.

@@ -17,5 +17,6 @@ mod lease;
 mod memory;
 mod model;
 mod resume;
+mod stubborn;
 mod support;
 mod turn;

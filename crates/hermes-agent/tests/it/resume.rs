@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::approval::AskAboutEffects;
 use crate::support::{
     Stage, check_log, check_requests, events, log, names, outline, registry, reopen, results, spec, stop,
-    success, text, value,
+    text, value,
 };
 
 /// A case of the given ones.
@@ -268,7 +268,9 @@ async fn a_recorded_outcome_is_used_again() {
     assert_eq!(stop(&told), StopReason::Answered);
     assert_eq!(order.started(), 0);
     let [result] = results(&session, "order").await.try_into().unwrap();
-    assert_eq!(value(&result), success("order 4711"));
+    // The model is told that this was not run again (T8).
+    let recorded = json!({ "success": true, "output": "order 4711", "from_record": true });
+    assert_eq!(value(&result), recorded);
     assert!(!told.iter().any(|event| matches!(event, AgentEvent::Notice { .. })));
     check_requests(&model);
 }

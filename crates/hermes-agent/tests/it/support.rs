@@ -102,7 +102,8 @@ pub(crate) fn names(events: &[AgentEvent]) -> Vec<String> {
 
 /// Why a run ended.
 pub(crate) fn stop(events: &[AgentEvent]) -> StopReason {
-    match events.last().unwrap() {
+    let learned = |event: &&AgentEvent| matches!(event, AgentEvent::Learned { .. });
+    match events.iter().rev().find(|event| !learned(event)).unwrap() {
         AgentEvent::Finished { stop, .. } => *stop,
         other => unreachable!("the last event is {other:?}"),
     }
