@@ -165,7 +165,7 @@ fn a_session_that_is_not_there_is_named() {
     let (home, service) = (lived_in(), Service::saying("hello"));
     let id = "0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000";
     refused(&home, &["--base-url", &service.url, "--no-memory", "--session", id, "hi"], &["no session", id]);
-    let parts = ["no session begins with \"zzz\"", "--session new"];
+    let parts = ["no session begins with \"zzz\"", "hermes sessions list"];
     refused(&home, &["--base-url", &service.url, "--no-memory", "--session", "zzz", "hi"], &parts);
     assert!(service.requests().is_empty());
 }
